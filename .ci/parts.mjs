@@ -41,8 +41,7 @@ export const LONG = {
       ...BUILD, 'command/feed/', 'service/feed/', 'service/roles/feed.ts', 'docs/kafka.md',
       'docs/events/consumer.mjs', 'docs/events/settlement-worker.mjs',
       'test/kafka/', 'test/support/kafka-pom.xml', 'test/support/kafka-broker.ts', 'test/support/kafka-jars.ts',
-      'test/support/kafka-scene.ts', 'test/support/kafka-client.ts', 'test/support/example-consumer.ts',
-      'test/support/documented-acls.ts', '.ci/java',
+      'test/support/kafka-scene.ts', 'test/support/kafka-client.ts', 'test/support/example-consumer.ts', '.ci/java',
     ],
   },
   'auditors': {

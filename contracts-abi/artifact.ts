@@ -1,4 +1,12 @@
-/** The text of a contract's artifact: its ABI and bytecode as constants, and the types of its events' arguments, structs and errors. */
+/** The text of a contract's artifact: its ABI and bytecode as constants, and the types of those structs and events' arguments that are used. */
+
+/** Structs, and events with `Args` behind their names. Whoever needs another type names it here and runs `npm run generate`. */
+const TYPES: readonly string[] = [
+  'ConditionResolutionArgs', 'PayoutRedemptionArgs', 'TransferBatchArgs', 'TransferSingleArgs', 'MarketCreatedArgs',
+  'QuickMarketCreatedArgs', 'MarketFacts', 'ResolutionAbandonedArgs', 'ResolutionDisputedArgs',
+  'ResolutionProposedArgs', 'ResolutionRejectedArgs', 'QuickMarketResolvedArgs', 'Fill', 'Order', 'Permit',
+  'CancelScheduledArgs', 'FillFailedArgs', 'FillSettledArgs', 'HistoryAnchoredArgs', 'OrderCancelledArgs',
+];
 
 /** A parameter of a function, an event or an error, or a struct's member. */
 interface Parameter {
@@ -39,9 +47,7 @@ export function artifactText({ contract, source, abi, bytecode }: {
     '  ],',
     `  bytecode: '${bytecode}',`,
     '} as const;',
-    ...structs(abi).map(([name, members]) => interfaceText(name, members)),
-    ...ofType(abi, 'event').map(({ name, inputs }) => interfaceText(`${name}Args`, inputs ?? [])),
-    ...errorNames(contract, abi),
+    ...[...structs(abi), ...events(abi)].filter(([name]) => TYPES.includes(name)).map(([name, members]) => interfaceText(name, members)),
     '',
   ].join('\n');
 }
@@ -75,14 +81,8 @@ function interfaceText(name: string, members: readonly Parameter[]): string {
   return ['', `export interface ${name} {`, ...lines, '}'].join('\n');
 }
 
-function errorNames(contract: string, abi: readonly AbiEntry[]): string[] {
-  const names = ofType(abi, 'error').map(({ name }) => `'${name}'`);
-  return names.length === 0 ? [] : ['', `export type ${contract}Error =\n  | ${names.join('\n  | ')};`];
-}
-
-/** Once each: an error of the same name may come from two sources. */
-function ofType(abi: readonly AbiEntry[], type: string): AbiEntry[] {
-  return abi.filter((entry, index) => entry.type === type && abi.findIndex((other) => other.type === type && other.name === entry.name) === index);
+function events(abi: readonly AbiEntry[]): (readonly [string, readonly Parameter[]])[] {
+  return abi.filter(({ type }) => type === 'event').map(({ name, inputs }) => [`${name}Args`, inputs ?? []]);
 }
 
 function kebab(name: string): string {

@@ -45,7 +45,3 @@ export interface MarketFacts {
   readonly question: string;
   readonly description: string;
 }
-
-export type MarketError =
-  | 'NoWinner'
-  | 'NotResolved';

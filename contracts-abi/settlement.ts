@@ -107,34 +107,10 @@ export interface Permit {
   readonly s: string;
 }
 
-export interface BatchStoppedArgs {
-  readonly seq: bigint;
-  readonly token: string;
-}
-
 export interface CancelScheduledArgs {
   readonly trader: string;
   readonly belowNonce: bigint;
   readonly effectiveAt: bigint;
-}
-
-export interface DefaultAdminDelayChangeCanceledArgs {
-}
-
-export interface DefaultAdminDelayChangeScheduledArgs {
-  readonly newDelay: bigint;
-  readonly effectSchedule: bigint;
-}
-
-export interface DefaultAdminTransferCanceledArgs {
-}
-
-export interface DefaultAdminTransferScheduledArgs {
-  readonly newAdmin: string;
-  readonly acceptSchedule: bigint;
-}
-
-export interface EIP712DomainChangedArgs {
 }
 
 export interface FillFailedArgs {
@@ -165,43 +141,3 @@ export interface OrderCancelledArgs {
   readonly marketId: string;
   readonly effectiveAt: bigint;
 }
-
-export interface RoleAdminChangedArgs {
-  readonly role: string;
-  readonly previousAdminRole: string;
-  readonly newAdminRole: string;
-}
-
-export interface RoleGrantedArgs {
-  readonly role: string;
-  readonly account: string;
-  readonly sender: string;
-}
-
-export interface RoleRevokedArgs {
-  readonly role: string;
-  readonly account: string;
-  readonly sender: string;
-}
-
-export type SettlementError =
-  | 'AccessControlBadConfirmation'
-  | 'AccessControlEnforcedDefaultAdminDelay'
-  | 'AccessControlEnforcedDefaultAdminRules'
-  | 'AccessControlInvalidDefaultAdmin'
-  | 'AccessControlUnauthorizedAccount'
-  | 'BuyerInsufficientAllowance'
-  | 'BuyerInsufficientBalance'
-  | 'CancelAllPending'
-  | 'InvalidShortString'
-  | 'LengthMismatch'
-  | 'NonceFloorNotRaised'
-  | 'NonceFloorTooHigh'
-  | 'NotOrderTrader'
-  | 'OnlySelf'
-  | 'SafeCastOverflowedUintDowncast'
-  | 'SellerInsufficientShares'
-  | 'SellerNotApproved'
-  | 'StringTooLong'
-  | 'TokenUnavailable'
-  | 'TransferRejected';

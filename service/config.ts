@@ -88,7 +88,8 @@ const settings = {
   KAFKA_MIN_INSYNC: setting(integer(1, 100), (above) => Math.max(1, above['kafkaReplication'] as number - 1),
     'How many of them must have a message before it counts as published; as with KAFKA_REPLICATION.', { shown: 'one less than KAFKA_REPLICATION, at least 1' }),
   PROCESSES: setting(processesOf, ROLE_NAMES.map((name) => [name]),
-    'For npm run start:roles: the processes. Each is one role, or several joined by +. Name a process twice to run two of it.', { shown: ROLE_NAMES.join(' ') }),
+    'For npm run start:roles: the processes. Each is one role, or several joined by +. Name a process twice to run two of it. '
+    + 'The one with the api role listens at PORT, the others at the ports after it.', { shown: ROLE_NAMES.join(' ') }),
   LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least serious level of log lines to write; debug writes one line per request.'),
   TRUST_PROXY: setting(proxies, 0, 'Number of reverse proxies in front of the service. With any, client addresses are taken from X-Forwarded-For.', { shown: 'false' }),
   CHAINS: setting(text(1_000), (above) => isDevelopment(above) ? 'dev' : 'none',
@@ -149,8 +150,7 @@ const settings = {
   KEEP_ALIVE_TIMEOUT_MS: setting(integer(100, 600_000), 65_000, 'Time after which an idle connection is closed, in milliseconds.'),
   STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops, in milliseconds.'),
   STOP_GRACE_MS: setting(integer(0, 600_000), (above) => above['databaseUrl'] === '' ? 0 : 5_000,
-    'Time after SIGTERM in which a process says that it is not ready and goes on serving, until the proxies have noticed, in milliseconds. '
-    + 'The processes of npm run start:roles need none: their front is told.', { shown: '5000 with DATABASE_URL, else 0' }),
+    'Time after SIGTERM in which a process says that it is not ready and goes on serving, until the proxies have noticed, in milliseconds.', { shown: '5000 with DATABASE_URL, else 0' }),
   CLOCK_MAX_JUMP_S: setting(integer(2, 3_153_600_000), 10,
     'How far the clocks of this machine, the log\'s database and the history may differ, in seconds, before orders are refused.'),
   CLOCK_ACCEPT_AFTER_S: setting(integer(10, 31_536_000), 600,

@@ -65,7 +65,8 @@ export async function runProgram({ name, what, description, unused, help = '', s
           logger.fatal(`${what} cannot start: ${text}`);
           logger.debug(fields, 'where the start failed');
         }
-        await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
+        const { exitCode = isBadConfiguration(error) ? BAD_CONFIGURATION : 1 } = error as { readonly exitCode?: number };
+        await stop(exitCode);
       }
     })
     .parseAsync();

@@ -115,11 +115,11 @@ export function logUrl(value: string): string {
   }
 }
 
-/** The number of trusted proxies in front of the service; `false` is 0. The eleventh is the front of `npm run start:roles`, which adds itself. */
+/** The number of trusted proxies in front of the service; `false` is 0. */
 export function proxies(value: string): number {
   if (value === 'false') return 0;
   try {
-    return integer(0, 11)(value);
+    return integer(0, 10)(value);
   } catch {
     throw new SettingError('expected false, or the number of proxies in front of the service (1 to 10)');
   }

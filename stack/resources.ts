@@ -11,7 +11,7 @@ import { logged, urlsOf, type Opening, type OpenResources, type StartedHere } fr
 import { ROLE_NAMES } from '../service/roles/role-names.js';
 import { startDevelopmentChain, type DevelopmentChain } from './chain/development.js';
 import { databaseOf, sharedDatabaseOf } from './database-of.js';
-import { developmentTokenText, keepDevelopmentToken } from './development-token.js';
+import { developmentTokenText, keepDevelopmentToken, type DevelopmentToken } from './development-token.js';
 import { readerUrlOf } from './reader-login.js';
 import { welcome } from './welcome.js';
 
@@ -19,6 +19,8 @@ export interface StackResources extends OpenResources {
   readonly failed: Promise<never>;
   /** Whether the development chain was started here. */
   readonly hasDevChain: boolean;
+  /** The bearer token of the development stack; undefined with a database of the settings. */
+  readonly token: DevelopmentToken | undefined;
 }
 
 /**
@@ -37,7 +39,7 @@ export async function stackResources(config: Config, opening: Opening): Promise<
   const token = isDevelopment ? await keepDevelopmentToken({ url: database.url, dataDir: config.dataDir }) : undefined;
   return {
     urls: urlsOf(config, database.url, isDevelopment ? await readerUrlOf(database.url) : undefined), chains: logged(chains, logger),
-    hasDevChain: dev !== undefined,
+    hasDevChain: dev !== undefined, token,
     started: dev === undefined ? undefined : healthOf(dev),
     failed: Promise.race([database.ended, ...dev === undefined ? [] : [dev.ended]]).then((ended) => { throw ended; }),
     ...token === undefined

@@ -1,144 +1,111 @@
-/** `npm run start:roles`: the same stack as `npm start`, with each role in its own process, behind one address. */
-import { fork } from 'node:child_process';
-import { createServer as createSocketServer, type AddressInfo } from 'node:net';
+/**
+ * `npm run start:roles`: the same stack as `npm start`, with each role in a process of its own. It ends when the first of them ends:
+ * restarting processes is the work of systemd and compose (deploy/).
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { pause } from '../engine/waiting.js';
+import { within } from '../engine/waiting.js';
 import { keyVariablesOf } from '../service/chains/chains-file.js';
 import type { Config } from '../service/config.js';
-import { BAD_CONFIGURATION } from '../service/exit-codes.js';
-import { stackResources } from './resources.js';
-import { requestObserver } from '../service/http/observe.js';
-import { checkPlace } from '../service/http/server.js';
-import type { Logger } from '../service/logger.js';
-import { createMetrics } from '../service/status/metrics.js';
-import { joined } from '../service/status/probe.js';
-import type { Resources } from '../service/resources.js';
-import { serve } from '../service/process/serve.js';
-import type { ReadinessParts } from '../service/status/readiness.js';
+import { checkPlace, urlOf } from '../service/http/server.js';
 import { runProgram, type Running } from '../service/program.js';
 import type { RoleName } from '../service/roles/role-names.js';
-import { childEnvironment } from './supervision/child-environment.js';
-import { createFront } from './supervision/front.js';
-import { rolesFile } from './supervision/roles-file.js';
-import { ofRole, stackReadiness } from './supervision/stack-readiness.js';
-import { supervise, type LiveProcess, type Managed } from './supervision/supervisor.js';
+import { childEnvironment, type ChildPlace } from './child-environment.js';
+import { developmentTokenText } from './development-token.js';
+import { stackResources } from './resources.js';
 
-/** Time between two checks whether the stack is ready. */
-const READY_POLL_MS = 250;
-/** Not SIGHUP, which also comes when a terminal closes. */
-const RESTART_SIGNAL = 'SIGUSR2';
 const PROGRAM = fileURLToPath(new URL('../service/main.js', import.meta.url));
 
+async function run({ config, logger, steps, serves }: Running): Promise<never> {
+  const places = placesOf(config);
+  for (const { port } of places) await checkPlace({ host: config.host, port });
+  const { urls, failed, hasDevChain, token } = await stackResources(
+    { ...config, roles: [...new Set(config.processes.flat())] }, { environment: process.env, signs: false, logger, steps });
+  const stack = { environment: process.env, urls, hasDevChain, keyVariables: hasDevChain ? [] : await keyVariablesOf(config.chains) };
+  // Detached: Ctrl-C in a terminal then reaches only this process, which passes it on once. By the channel that `fork` opens, the
+  // processes also end when this one is killed.
+  const children = places.map((place) => startedAs(nameOf(place), fork(PROGRAM, {
+    env: childEnvironment(config, stack, place), execArgv: ['--enable-source-maps'], detached: true,
+  })));
+  const stopping = new AbortController();
+  steps.unshift({ what: 'stop the roles', run: async () => {
+    stopping.abort();
+    await Promise.all(children.map((child) => stop(child, config.stopGraceMs + config.stopTimeoutMs * 2)));
+  } });
+  serves();
+  process.stdout.write(placesText(config, places));
+  if (token !== undefined) process.stdout.write(developmentTokenText(token, { isTerminal: process.stdout.isTTY }));
+  const firstEnd = children.map(async ({ ended }): Promise<never> => {
+    const end = await ended;
+    // Ends that were asked for are no reason.
+    if (stopping.signal.aborted) return new Promise(() => undefined);
+    throw end;
+  });
+  return await Promise.race([failed, ...firstEnd]);
+}
+
+/** The roles that clients ask, in the order of their ports. */
+const ASKED_BY_CLIENTS: readonly RoleName[] = ['api', 'query', 'relayer'];
+
+/** The process with the api role has PORT, those with query and relayer come next, then the others; with PORT=0 each has any free port. */
+function placesOf({ processes, port, metricsPort }: Config): readonly ChildPlace[] {
+  const rank = (roles: readonly RoleName[]): number => {
+    const first = ASKED_BY_CLIENTS.findIndex((role) => roles.includes(role));
+    return first < 0 ? ASKED_BY_CLIENTS.length : first;
+  };
+  const nth = (first: number, i: number): number => first === 0 ? 0 : first + i;
+  return [...processes].sort((a, b) => rank(a) - rank(b)).map((roles, i) => (
+    { roles, port: nth(port, i), metricsPort: metricsPort === undefined ? undefined : nth(metricsPort, i) }));
+}
+
+function nameOf({ roles }: ChildPlace): string {
+  return roles.join('+');
+}
+
+function placesText({ host, dataDir }: Config, places: readonly ChildPlace[]): string {
+  const width = Math.max(...places.map((place) => nameOf(place).length));
+  const lines = places.map((place) => (
+    `  ${nameOf(place).padEnd(width)}  ${place.port === 0 ? 'any free port: its log lines name it' : urlOf({ host, port: place.port })}`));
+  return ['', 'prediction-exchange starts each of these roles in a process of its own, and ends when one of them ends:', ...lines,
+    '  /health/ready at each port says whether that process works, and for what it waits.', `  Data is kept in ${dataDir}.`, '', ''].join('\n');
+}
+
+/** How the first process of the stack ended. The stack ends with the same exit code. */
+class RoleEnded extends Error {
+  constructor(message: string, readonly exitCode: number) {
+    super(message);
+    this.name = 'RoleEnded';
+  }
+}
+
+interface Child {
+  readonly child: ChildProcess;
+  readonly ended: Promise<RoleEnded>;
+}
+
+function startedAs(name: string, child: ChildProcess): Child {
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    const how = code === null ? `was ended by ${String(signal)}` : `has ended with exit code ${String(code)}`;
+    const exitCode = code as number | null ?? 128 + constants.signals[signal as NodeJS.Signals];
+    return new RoleEnded(`the ${name} process (pid ${child.pid}) ${how}; the others are stopped`, exitCode);
+  });
+  ended.catch(() => undefined);
+  return { child, ended };
+}
+
+async function stop({ child, ended }: Child, withinMs: number): Promise<void> {
+  child.kill('SIGTERM');
+  if (await within(ended.then(() => true, () => true), withinMs) === undefined) child.kill('SIGKILL');
+}
+
+// Last, since what is above has to be there when it runs.
 await runProgram({
   name: 'prediction-exchange start:roles', what: 'the stack',
-  description: 'Runs every role in a process of its own, starts again what dies, and serves clients at PORT.', unused: ['ROLES'],
-  stopWithinMs: ({ stopTimeoutMs, stopGraceMs, processes }) => stopGraceMs + stopTimeoutMs * 2 * (processes.length + 1),
+  description: 'Runs every role in a process of its own, the one with the api role at PORT and the others at the ports after it. '
+    + 'Ends when the first of them ends.',
+  unused: ['ROLES'],
+  stopWithinMs: ({ stopTimeoutMs, stopGraceMs }) => stopGraceMs + stopTimeoutMs * 4,
   run,
 }, process.env);
-
-async function run({ config, logger, steps, serves }: Running): Promise<never> {
-  // From the first moment on, since a signal that nobody hears ends a process.
-  let restart = (): void => { logger.info(`${RESTART_SIGNAL}: the stack is only starting, nothing is restarted`); };
-  process.on(RESTART_SIGNAL, () => { restart(); });
-  await checkPlace(config);
-  const { urls, started, failed, hasDevChain, greeting } = await stackResources(
-    { ...config, roles: [...new Set(config.processes.flat())] }, { environment: process.env, signs: false, logger, steps });
-  const file = rolesFile(config.dataDir);
-  const keyVariables = hasDevChain ? [] : await keyVariablesOf(config.chains);
-  const stack = { environment: process.env, urls, hasDevChain, keyVariables };
-  const environmentFor = (roles: readonly string[]) => childEnvironment(config, stack, roles);
-  // Until they have begun to start, the front has none.
-  const processes: { live: () => readonly LiveProcess[] } = { live: () => [] };
-  const { front, open } = frontOf(config, { logger, live: () => processes.live(), started });
-  // First, since with PORT=0 it could otherwise get a port that is meant for a process.
-  const { url, leave, stop } = await open();
-  const supervisor = supervise({
-    managed: await places(config), changed: (live) => { file.write(live); }, hopeless: BAD_CONFIGURATION, stopTimeoutMs: config.stopTimeoutMs * 2,
-    now: () => performance.now(), report: (level, line) => { logger[level](line, 'process'); },
-    forget: ({ port }) => front.forget(port, config.stopTimeoutMs),
-    // Detached: Ctrl-C in a terminal then reaches only the supervisor, which stops the other processes in order.
-    spawn: ({ role, port }) => fork(PROGRAM, {
-      env: { ...environmentFor(role.split('+')), ROLES: role.replaceAll('+', ' '), PORT: String(port) }, execArgv: ['--enable-source-maps'], detached: true,
-    }),
-  });
-  processes.live = () => supervisor.live();
-  steps.unshift({ what: 'stop the roles', run: async () => {
-    await supervisor.stop();
-    file.remove();
-  } });
-  steps.unshift({ what: 'say that the stack leaves', run: leave }, { what: 'stop taking requests', run: stop });
-  restart = () => {
-    logger.info(`${RESTART_SIGNAL}: restarting the processes, one after the other`);
-    void supervisor.restart().then(() => { logger.info('the processes are restarted'); });
-  };
-  logger.info({ url }, 'serving; the roles are starting');
-  serves();
-  if (greeting !== undefined) void greet(url, greeting);
-  return await Promise.race([supervisor.failed, failed]);
-}
-
-interface FrontParts {
-  readonly logger: Logger;
-  readonly live: () => readonly LiveProcess[];
-  readonly started: Resources['started'];
-}
-
-/** The front; `open` listens. */
-function frontOf(config: Config, { logger, live, started }: FrontParts) {
-  const metrics = createMetrics();
-  metrics.show(started?.figures ?? []);
-  metrics.show([{
-    name: 'exchange_processes', help: 'Number of live processes by role', read: () => config.processes.map((group) => group.join('+')).map((role) => (
-      { labels: { role }, value: live().filter((each) => each.role === role).length })),
-  }]);
-  let leaving = false;
-  const stack = () => ({ wanted: config.processes.map((group) => group.join('+')), live: live(), own: ownHealth() });
-  const ownHealth = (): ReadinessParts => ({ ...started?.health(), reasons: [...leaving ? ['the service is stopping'] : [], ...started?.health().reasons ?? []] });
-  const whole = joined(() => stackReadiness(stack()));
-  const front = createFront({
-    portsOf: (role) => portsOf(live(), role), readiness: (role) => role === undefined ? whole() : stackReadiness(ofRole(stack(), role)), metrics,
-    showsMetrics: config.metricsPort === undefined, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
-  });
-  return {
-    front,
-    async open() {
-      // A request that is passed on has a connection to a process, too.
-      const listener = await serve(front, { config, metrics, logger, filesPerConnection: 2 });
-      return {
-        ...listener,
-        async leave() {
-          leaving = true;
-          front.leave();
-          await pause(config.stopGraceMs);
-        },
-      };
-    },
-  };
-}
-
-/** The processes that serve the role; those that stand by, where none does: their answer says why. */
-function portsOf(live: readonly LiveProcess[], role: RoleName): readonly number[] {
-  const serving = live.filter(({ serves }) => serves.includes(role));
-  return (serving.length > 0 ? serving : live.filter(({ standsBy }) => standsBy.includes(role))).map(({ port }) => port);
-}
-
-/** Assigns each process a free port of this machine, which it keeps over restarts. */
-async function places(config: Config): Promise<Managed[]> {
-  const held = await Promise.all(config.processes.map(async (group) => ({ role: group.join('+'), ...await holdPort() })));
-  await Promise.all(held.map(({ release }) => release()));
-  return held.map(({ role, port }) => ({ role, port }));
-}
-
-/** A free port, which is held until `release`, so that the next call finds another port. */
-async function holdPort(): Promise<{ readonly port: number; release(): Promise<void> }> {
-  const holder = createSocketServer();
-  await new Promise<void>((resolve, reject) => { holder.once('error', reject).listen(0, '127.0.0.1', resolve); });
-  return { port: (holder.address() as AddressInfo).port, release: () => new Promise((resolve) => { holder.close(() => { resolve(); }); }) };
-}
-
-/** Prints the welcome text when the stack is ready. */
-async function greet(url: string, greeting: (url: string) => Promise<string | undefined>): Promise<void> {
-  const isReady = (): Promise<boolean> => fetch(`${url}/health/ready`).then(({ ok }) => ok, () => false);
-  while (!await isReady()) await pause(READY_POLL_MS);
-  process.stdout.write(await greeting(url) ?? '');
-}

@@ -52,6 +52,16 @@ export interface Rpc {
    * names the result's type, which the Ethereum JSON-RPC specification gives.
    */
   request<T>(method: string, params: readonly unknown[]): Promise<T>;
+  /**
+   * For answers that must fit together: all requests of `read` go to one node, and when that node fails, `read` begins again with the next
+   * node. Otherwise one node's latest block could make another node's abandoned branch look final. Absent: there is only one node.
+   */
+  onOneNode?<T>(read: (node: Rpc) => Promise<T>): Promise<T>;
+}
+
+/** Reads by one node, see `Rpc.onOneNode`. */
+export function onOneNode<T>(rpc: Rpc, read: (node: Rpc) => Promise<T>): Promise<T> {
+  return rpc.onOneNode === undefined ? read(rpc) : rpc.onOneNode(read);
 }
 
 /** An error that the node answered, so the request reached it. `data` is a reverted call's return data, if any. */

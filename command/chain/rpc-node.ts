@@ -1,6 +1,6 @@
 /** One JSON-RPC request to one node over HTTP. Tells apart a failure of the node and an error that the node answered. */
 import { RpcError } from './chain.js';
-import { readBounded, reasonOf } from './http-answer.js';
+import { readBounded, reasonOf, type Fetch } from './http-answer.js';
 
 export interface RpcNode {
   /** Host name and port, which are not secret. */
@@ -28,7 +28,7 @@ export interface NodeOptions {
   readonly url: string;
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   /** When it aborts, open requests and all later ones fail with NodeFailed. */
   readonly signal?: AbortSignal | undefined;
 }

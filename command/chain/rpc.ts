@@ -2,6 +2,7 @@
 import { quantityOf } from '../../engine/records/hex.js';
 import { within } from '../../engine/waiting.js';
 import { ChainUnavailable, RpcError, type Rpc } from './chain.js';
+import type { Fetch } from './http-answer.js';
 import { createNode, NodeFailed, type RpcNode } from './rpc-node.js';
 import type { Report } from '../../engine/report.js';
 
@@ -14,7 +15,7 @@ export interface RpcOptions {
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   readonly report: Report;
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   /** How long a node is not asked after the first, second, … failure in a row; the last value repeats. */
   readonly restMs?: readonly number[];
   /** How long a node that is on another chain is not asked. */
@@ -64,6 +65,23 @@ export function createRpc(options: RpcOptions): ChainRpc {
   const { chainId, urls, timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES, fetch: fetcher = fetch, signal } = options;
   if (urls.length === 0) throw new Error(`chain ${chainId} has no RPC URL: give it at least one`);
   const nodes = urls.map((url) => superviseNode(createNode({ url, timeoutMs, maxResponseBytes, fetch: fetcher, signal }), options));
+
+  async function onOneNode<T>(read: (node: Rpc) => Promise<T>): Promise<T> {
+    const failures: NodeFailed[] = [];
+    for (const { ask } of nodes) {
+      try {
+        return await read({ chainId, request: async <R>(method: string, params: readonly unknown[]) => await ask(method, params) as R });
+      } catch (error) {
+        if (!(error instanceof NodeFailed)) throw error;
+        failures.push(error);
+      }
+    }
+    const wrong = failures.flatMap(({ foundChainId, host }) => foundChainId === undefined ? [] : { foundChainId, host });
+    const [first] = wrong;
+    if (first !== undefined && wrong.length === failures.length) throw new WrongChain(chainId, first.foundChainId, first.host);
+    throw new ChainUnavailable(chainId, failures.map((failure) => failure.message).join('; '));
+  }
+
   return {
     chainId,
     nodes: () => nodes.map((node) => node.health()),
@@ -73,21 +91,8 @@ export function createRpc(options: RpcOptions): ChainRpc {
       await (withinMs === Infinity ? asked : within(asked, withinMs));
       return [...results];
     },
-    async request<T>(method: string, params: readonly unknown[]): Promise<T> {
-      const failures: NodeFailed[] = [];
-      for (const node of nodes) {
-        try {
-          return await node.ask(method, params) as T;
-        } catch (error) {
-          if (!(error instanceof NodeFailed)) throw error;
-          failures.push(error);
-        }
-      }
-      const wrong = failures.flatMap(({ foundChainId, host }) => foundChainId === undefined ? [] : { foundChainId, host });
-      const [first] = wrong;
-      if (first !== undefined && wrong.length === failures.length) throw new WrongChain(chainId, first.foundChainId, first.host);
-      throw new ChainUnavailable(chainId, failures.map((failure) => failure.message).join('; '));
-    },
+    request: <T>(method: string, params: readonly unknown[]) => onOneNode((node) => node.request<T>(method, params)),
+    onOneNode,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Reads blocks and the chain events of block ranges from a chain's nodes, and rejects answers that contradict themselves. */
 import { isAddress, isBytes32, isHexBytes, quantityOf } from '../../engine/records/hex.js';
-import type { Rpc } from '../chain/chain.js';
+import { onOneNode, type Rpc } from '../chain/chain.js';
 import type { RawChainEvent } from './chain-events.js';
 
 export interface BlockName {
@@ -39,16 +39,32 @@ export async function readBlock(rpc: Rpc, number: number): Promise<BlockName | u
   return { number, hash: hex(block['hash'], isBytes32, 'a block\'s hash') };
 }
 
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+  /** How many blocks must follow block `to` on the node that answers. */
+  readonly confirmations: number;
+}
+
 /**
  * The chain events of the final blocks `from` to `to`, in chain order and each once, and the name of the last block. Throws
- * InconsistentAnswer unless they all come from the same chain of blocks.
+ * InconsistentAnswer unless they all come from the same chain of blocks, in which block `to` is final.
  *
- * A node answers eth_getLogs from one chain of blocks. So two checks are enough: the last block has the same hash before and after
- * the read, and the last event's block is a block of that chain. All earlier events are then on it too.
+ * One node answers everything, and it answers eth_getLogs from one chain of blocks. So three checks are enough: enough blocks follow block
+ * `to`, the last block has the same hash before and after the read, and the last event's block is a block of that chain. All earlier events
+ * are then on it too. Whether block `to` is final is asked of this node, since another one may be on another branch, and ahead.
  */
-export async function readRange(
-  rpc: Rpc, filter: EventFilter, { from, to }: { from: number; to: number },
+export function readRange(
+  rpc: Rpc, filter: EventFilter, range: Range,
 ): Promise<{ readonly events: readonly RawChainEvent[]; readonly end: BlockName }> {
+  return onOneNode(rpc, (node) => readRangeOf(node, filter, range));
+}
+
+async function readRangeOf(rpc: Rpc, filter: EventFilter, { from, to, confirmations }: Range) {
+  const latest = await readLatest(rpc);
+  if (latest < to + confirmations) {
+    throw new InconsistentAnswer(`its latest block is ${latest}, so block ${to} is not final there, as it is on another node`);
+  }
   const end = await needBlock(rpc, to);
   const answer = await rpc.request('eth_getLogs', [{ ...filter, fromBlock: hexOf(from), toBlock: hexOf(to) }]);
   const events = inChainOrder(parseEvents(answer), { from, to });

@@ -1,7 +1,7 @@
 /** Follows a chain's final blocks and records what the exchange's contracts did: each fact once, in order, also across failures. */
 import { startRounds } from '../../engine/reactor.js';
 import { createBell, orAborted } from '../../engine/waiting.js';
-import { ChainUnavailable, type Chain, type Rpc } from '../chain/chain.js';
+import { ChainUnavailable, onOneNode, type Chain, type Rpc } from '../chain/chain.js';
 import { readLatest } from './block-range.js';
 import { createFactWriter, CursorStands, type FactWriterOptions } from './fact-writer.js';
 import { ForeignChain } from './foreign-chain.js';
@@ -79,7 +79,11 @@ export function runIndexer(options: IndexerOptions): Indexer {
   if (passOverFills.length > 0) {
     report('note', `chain ${chain.chainId}: its settings pass over false fills of ${passOverFills.length} transactions: ${passOverFills.join(', ')}`);
   }
-  const rpc: Rpc = { chainId: chain.chainId, request: (method, params) => orAborted(options.rpc.request(method, params), signal) };
+  const rpc: Rpc = {
+    chainId: chain.chainId,
+    request: (method, params) => orAborted(options.rpc.request(method, params), signal),
+    onOneNode: (read) => orAborted(onOneNode(options.rpc, read), signal),
+  };
   const writer = createFactWriter({
     ...options, chainId: chain.chainId, outcomeOf: (position, id) => orAborted(options.outcomeOf(position, id), signal),
   });

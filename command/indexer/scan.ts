@@ -96,7 +96,7 @@ export function createScan(options: ScanOptions): Scan {
       if (!await isSameChain()) return;
       const from = next();
       const to = Math.min(final, from + size.blocks() - 1);
-      const { events, end } = await readRange(rpc, filter, { from, to }).catch((error: unknown) => {
+      const { events, end } = await readRange(rpc, filter, { from, to, confirmations: chain.confirmations }).catch((error: unknown) => {
         // Nodes limit ranges and results with different error texts, or do not answer in time.
         if (error instanceof RpcError || error instanceof ChainUnavailable) size.halve(to - from + 1);
         throw error;

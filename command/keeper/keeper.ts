@@ -1,116 +1,152 @@
 /**
- * The keeper of a chain: settles at the oracle, through the lane, what nobody else has settled after a proposal's dispute window or its arbitration.
- * Of the processes with a chain's relayer one is the keeper. What it asks for has no record in the history: the chain's facts tell what came of it.
+ * The keeper of a chain settles at the oracle what nobody else has settled after a proposal's dispute window or its
+ * arbitration.
  */
-import type { Chain } from '../chain/chain.js';
-import type { Report } from '../../engine/report.js';
-import { tell } from '../rounds/docket.js';
-import { runLaneRounds, type HeldRequests, type RoundsStatus } from '../rounds/lane-rounds.js';
-import type { LaneUser } from '../lane/requests.js';
 import { encodeCall, type ContractCall } from '../chain/abi.js';
-import { lackOf, timeOfNextBlock, type ChainReads } from '../chain/chain-reads.js';
-import { forgettable, idOf, Watch, type Finding, type Proposal, type UnproposedMarket, type WatchRules, type WatchStatus } from './watch.js';
+import type { Finding, Job, JobRules, Message } from '../jobs/job-list.js';
+import { runJobs, type JobOptions, type JobRunner, type JobSource } from '../jobs/job-runner.js';
 
-export interface KeeperOptions {
-  readonly chain: Pick<Chain, 'chainId' | 'contracts'>;
-  readonly reads: Pick<ChainReads, 'views' | 'simulate' | 'funds'>;
-  /** The lane's user with purpose `keeper`. */
-  readonly lane: LaneUser;
-  readonly view: KeeperView;
-  /** Resolves when the chain is still the one that the history recorded. Awaited before the lane is asked. Throws ChainUnavailable. */
-  readonly verify: () => Promise<void>;
-  /** The address of the relayer's key, lower-case. */
-  readonly relayer: string;
-  /** The most that the lane offers, in wei per unit of gas. */
-  readonly maxFeePerGas: bigint;
-  readonly rules: WatchRules;
-  /** How often to look, in milliseconds. */
-  readonly pollMs: number;
-  /** Milliseconds since the Unix epoch. */
-  readonly now: () => number;
-  readonly signal: AbortSignal;
-  readonly report: Report;
+/** A proposed resolution that counts, as the history has it. */
+export interface Proposal {
+  readonly marketId: string;
+  readonly assertionId: string;
+  /** When its dispute window ends, in seconds since the Unix epoch. */
+  readonly expirationTime: number;
+  readonly disputed: boolean;
+}
+
+/** A closed standard market that is neither resolved nor proposed. */
+export interface UnproposedMarket {
+  readonly marketId: string;
+  /** Unix seconds. */
+  readonly expiration: number;
 }
 
 /** What the keeper reads of the history. */
 export interface KeeperView {
   /** The chain's proposals that count, oldest first. */
   proposals(): Iterable<Proposal>;
-  /** The chain's closed standard markets that are neither resolved nor proposed. */
   unproposed(): Iterable<UnproposedMarket>;
   /** The history has every fact of the blocks below this one. */
   nextBlock(): number;
 }
 
-export type KeeperStatus = WatchStatus & RoundsStatus;
-
-export interface Keeper {
-  /** Resolves when the keeper has ended. Only `signal` ends it. */
-  readonly done: Promise<void>;
-  status(): KeeperStatus;
+export interface KeeperRules extends JobRules {
+  /** How long after the dispute window's end others may settle first, in seconds. */
+  readonly graceS: number;
+  /** After this time since the dispute window's end a market has waited for too long, in seconds. */
+  readonly longS: number;
 }
 
-/** Several times what the project's oracle needs (docs/performance.md, "Gas"): another oracle may need more. Unused gas is not paid for. */
+/** After seven days the resolver's administrator can abandon a proposal that the oracle does not settle. */
+export const KEEPER_RULES: Omit<KeeperRules, 'graceS'> = {
+  againMs: 60_000, backoff: { firstMs: 60_000, longestMs: 3_600_000 }, longS: 7 * 86_400, looks: 20,
+};
+
+export interface KeeperOptions extends JobOptions {
+  readonly view: KeeperView;
+  /** The address of the relayer's key, lower-case. */
+  readonly relayer: string;
+  readonly rules: KeeperRules;
+}
+
+/** `due`: proposals that others may not settle first any more. `overdue`: those that have waited for too long. */
+export type Keeper = JobRunner;
+export type KeeperStatus = ReturnType<Keeper['status']>;
+
+/**
+ * Several times what the project's oracle needs (docs/performance.md, "Gas"): another oracle may need more. Unused gas
+ * is not paid for.
+ */
 export const KEEPER_GAS = 600_000n;
 /** Before users' requests, which the same key sends: what the keeper settles pays everybody in the market. */
-const KEEPER_PRIORITY = 1;
+const PRIORITY = 1;
 
-/** Starts the keeper. Every failure is reported and retried with growing pauses. */
+/** Starts the keeper. `lane` has the purpose `keeper`. */
 export function runKeeper(options: KeeperOptions): Keeper {
-  const { chain: { chainId }, lane, pollMs, now, signal, report, rules } = options;
-  const watch = new Watch(chainId, rules);
-  const keeper = new KeeperRound(options, watch);
-  const rounds = runLaneRounds({
-    lane, pollMs, now, signal, report, who: `chain ${chainId}: the keeper`, round: (requests) => keeper.work(requests),
-  });
-  return { done: rounds.done, status: () => ({ ...watch.status(), ...rounds.status() }) };
+  return runJobs(keeperJobs(options), { ...options, nextBlock: () => options.view.nextBlock() });
 }
 
-class KeeperRound {
-  constructor(private readonly options: KeeperOptions, private readonly watch: Watch) {}
+export type KeeperJob = Job & Pick<Proposal, 'marketId' | 'disputed'>;
 
-  async work(requests: HeldRequests): Promise<void> {
-    const { view, now } = this.options;
-    const proposals = [...view.proposals()];
-    tell(this.watch.unproposed(view.unproposed(), now()), this.options.report);
-    await requests.forget(forgettable({ proposals, requests: requests.list() }));
-    // While nothing is proposed the chain is not asked.
-    const timeS = proposals.length === 0 ? 0 : await timeOfNextBlock(this.options.reads, this.options.chain);
-    const { looks, told } = this.watch.begin({ proposals, requests: requests.list(), nextBlock: view.nextBlock(), timeS, nowMs: now() });
-    tell(told, this.options.report);
-    for (const proposal of looks) {
-      if (this.options.signal.aborted) return;
-      const finding = await this.look(proposal);
-      tell(this.watch.saw(proposal, finding, now()), this.options.report);
-      if (finding.kind === 'ready') await this.ask(requests, proposal);
+export type KeeperJobsOptions = Pick<KeeperOptions, 'chain' | 'reads' | 'view' | 'relayer' | 'rules' | 'now'>;
+
+export function keeperJobs(options: KeeperJobsOptions): JobSource<KeeperJob> {
+  const { chain: { chainId, contracts: { oracle } }, reads, view, relayer, rules, now } = options;
+  const halvable = halvableMarkets(chainId);
+  const onOracle = (method: string, assertionId: string): ContractCall => (
+    { abi: 'oracle', to: oracle, method, args: [assertionId] });
+
+  async function look({ key: assertionId, marketId, disputed }: KeeperJob): Promise<Finding> {
+    const [found] = await reads.views([onOracle('getAssertion', assertionId)], 'pending');
+    const assertion = found as { readonly settled: boolean; readonly disputer: string } | undefined;
+    if (assertion?.settled === true) return { kind: 'done' };
+    const call = { to: oracle, data: encodeCall(onOracle('settleAssertion', assertionId)), gasLimit: KEEPER_GAS };
+    const answer = await reads.simulate({ from: relayer, ...call });
+    if ('returned' in answer) {
+      const announcement = `nobody has settled assertion ${assertionId} of market ${marketId}: the keeper does`;
+      return { kind: 'ready', transaction: { ...call, note: { assertionId }, priority: PRIORITY }, announcement };
     }
+    // The history may not have heard of the dispute.
+    return disputed || (assertion !== undefined && BigInt(assertion.disputer) !== 0n)
+      ? { kind: 'waits', reason: `it is disputed, and the oracle has not decided: ${answer.reverted}` }
+      : { kind: 'refused', reason: `the oracle refuses to settle it: ${answer.reverted}` };
   }
 
-  /** Asks the oracle for the assertion's state and, if it is not settled, what settling would do in the next block. */
-  private async look({ assertionId }: Proposal): Promise<Finding> {
-    const { chain: { contracts }, reads, relayer } = this.options;
-    const [assertion] = await reads.views([this.onOracle('getAssertion', assertionId)], 'pending') as [{ settled: boolean; disputer: string } | undefined];
-    if (assertion?.settled === true) return { kind: 'settled' };
-    const data = encodeCall(this.onOracle('settleAssertion', assertionId));
-    const answer = await reads.simulate({ from: relayer, to: contracts.oracle, data, gasLimit: KEEPER_GAS });
-    if ('returned' in answer) return { kind: 'ready' };
-    const disputed = assertion !== undefined && BigInt(assertion.disputer) !== 0n;
-    return { kind: disputed ? 'undecided' : 'refused', reason: answer.reverted };
-  }
+  return {
+    chainId, name: 'keeper', who: 'the keeper', whose: 'the relayer', address: relayer, rules, look, keyOf: assertionOf,
+    jobs: () => [...view.proposals()].map((proposal) => jobOf(proposal, rules)),
+    messages: () => halvable(view.unproposed(), now()),
+  };
+}
 
-  private async ask(requests: HeldRequests, proposal: Proposal): Promise<void> {
-    const { chain: { chainId, contracts }, reads, relayer, maxFeePerGas, verify, report } = this.options;
-    const { assertionId, marketId } = proposal;
-    const lack = lackOf(await reads.funds(relayer), { chainId, address: relayer, whose: 'the relayer', maxFeePerGas, gasLimit: KEEPER_GAS });
-    if (lack !== undefined) throw new Error(lack);
-    await verify();
-    const id = idOf(chainId, proposal, requests.list());
-    const data = encodeCall(this.onOracle('settleAssertion', assertionId));
-    await requests.ask({ id, to: contracts.oracle, data, gasLimit: KEEPER_GAS, note: { assertionId }, priority: KEEPER_PRIORITY });
-    report('note', `chain ${chainId}: nobody has settled assertion ${assertionId} of market ${marketId}: the keeper does`);
-  }
+function jobOf(proposal: Proposal, { graceS, longS }: KeeperRules): KeeperJob {
+  const { marketId, assertionId, expirationTime, disputed } = proposal;
+  const overdue = {
+    atS: expirationTime + longS, waited: `for ${Math.floor(longS / 86_400)} days since its dispute window`,
+    advice: 'If the oracle cannot settle it, the resolver\'s administrator can abandon it',
+  };
+  return {
+    key: assertionId, title: `assertion ${assertionId} of market ${marketId}`, marketId, disputed, overdue,
+    dueAtS: disputed ? 0 : expirationTime + graceS,
+  };
+}
 
-  private onOracle(method: string, assertionId: string): ContractCall {
-    return { abi: 'oracle', to: this.options.chain.contracts.oracle, method, args: [assertionId] };
-  }
+/** The assertion that a request settles; undefined when the note is not a keeper's. */
+function assertionOf(note: unknown): string | undefined {
+  if (typeof note !== 'object' || note === null) return undefined;
+  const { assertionId } = note as { readonly assertionId?: unknown };
+  return typeof assertionId === 'string' ? assertionId : undefined;
+}
+
+/**
+ * After thirty days the resolver's administrator can halve a market that nobody has proposed (HALVE_DELAY of
+ * OracleResolver).
+ */
+const HALVABLE_S = 30 * 86_400;
+/** Markets that are named in one alarm. */
+const MAX_NAMED = 10;
+
+/**
+ * Returns a function that reports the markets that have become halvable since its last call: each once, together in one
+ * alarm.
+ */
+export function halvableMarkets(
+  chainId: number,
+): (unproposed: Iterable<UnproposedMarket>, nowMs: number) => readonly Message[] {
+  let before: ReadonlySet<string> = new Set();
+  return (unproposed, nowMs) => {
+    const halvable = [...unproposed].filter(({ expiration }) => nowMs / 1_000 >= expiration + HALVABLE_S)
+      .map(({ marketId }) => marketId);
+    const fresh = halvable.filter((marketId) => !before.has(marketId));
+    before = new Set(halvable);
+    if (fresh.length === 0) return [];
+    const more = fresh.length > MAX_NAMED ? ` and ${fresh.length - MAX_NAMED} more` : '';
+    const named = `${fresh.slice(0, MAX_NAMED).join(', ')}${more}`;
+    return [{
+      level: 'alarm',
+      text: `chain ${chainId}: nobody has proposed an outcome for 30 days since the expiration of ${named}. `
+        + '/api/v1/resolution says why; the resolver\'s administrator can halve such a market',
+    }];
+  };
 }

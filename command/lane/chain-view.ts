@@ -1,6 +1,6 @@
 /** Reads the state of a lane's key from the chain, and broadcasts its transactions. */
 import { quantityOf } from '../../engine/records/hex.js';
-import { ChainUnavailable, RpcError, type Rpc } from '../chain/chain.js';
+import { ChainUnavailable, onOneNode, RpcError, type Rpc } from '../chain/chain.js';
 import { wantedReceipts, type BroadcastAnswer, type Flight, type Proof, type Receipt, type View } from './flights.js';
 
 /** A chain's nodes behind one interface, or, with `each`, one by one. */
@@ -26,27 +26,37 @@ export interface Looking {
 }
 
 /**
- * Looks at the chain. Receipts are read after the latest block, so their depth is never overestimated. Throws what Rpc throws, and an error
- * for a chain without EIP-1559.
+ * Looks at the chain. Throws what Rpc throws, and an error for a chain without EIP-1559. The proof of a doubtful count is asked of all nodes, so
+ * it is not bound to the node that showed the rest.
  */
 export async function lookAt(rpc: LaneRpc, { address, flights, confirmations, isDoubtful }: Looking): Promise<LaneView> {
-  const [block, used, tip] = await Promise.all([
-    rpc.request<Block>('eth_getBlockByNumber', ['latest', false]), rpc.request<string>('eth_getTransactionCount', [address, 'latest']), tipOfNodes(rpc),
+  const [seen, priorityFeePerGas] = await Promise.all([
+    onOneNode(rpc, (node) => lookAtNode(node, { address, flights, confirmations })), tipOfNodes(rpc),
   ]);
-  if (block.baseFeePerGas === undefined) throw new Error(`chain ${rpc.chainId} has no base fee: only chains with EIP-1559 are supported`);
+  const { head, count } = seen;
+  const proof = isDoubtful(count) ? await prove(rpc, { address, block: Math.max(0, head - confirmations) }) : undefined;
+  return { ...seen, priorityFeePerGas, proof };
+}
+
+/** Receipts are read after the latest block and from the same node, so their depth is never overestimated. */
+async function lookAtNode(node: Rpc, { address, flights, confirmations }: Omit<Looking, 'isDoubtful'>) {
+  const [block, used] = await Promise.all([
+    node.request<Block>('eth_getBlockByNumber', ['latest', false]), node.request<string>('eth_getTransactionCount', [address, 'latest']),
+  ]);
+  const { chainId } = node;
+  if (block.baseFeePerGas === undefined) throw new Error(`chain ${chainId} has no base fee: only chains with EIP-1559 are supported`);
   const head = Number(block.number);
   const count = Number(used);
-  if (!Number.isSafeInteger(head) || !Number.isSafeInteger(count)) throw new Error(`chain ${rpc.chainId}: a block or nonce is not a number`);
-  const proof = isDoubtful(count) ? await prove(rpc, { address, block: Math.max(0, head - confirmations) }) : undefined;
+  if (!Number.isSafeInteger(head) || !Number.isSafeInteger(count)) throw new Error(`chain ${chainId}: a block or nonce is not a number`);
   const found = await Promise.all(wantedReceipts(flights, { head, count }, confirmations)
-    .map((txHash) => rpc.request<NodeReceipt | null>('eth_getTransactionReceipt', [txHash])));
+    .map((txHash) => node.request<NodeReceipt | null>('eth_getTransactionReceipt', [txHash])));
   const receipts = new Map<string, Receipt>();
   for (const receipt of found) {
     if (receipt === null) continue;
     const { transactionHash: txHash, blockNumber, status } = receipt;
     receipts.set(txHash, { txHash, block: Number(blockNumber), succeeded: BigInt(status) === 1n });
   }
-  return { head, count, proof, receipts, baseFeePerGas: BigInt(block.baseFeePerGas), priorityFeePerGas: tip, blockGasLimit: BigInt(block.gasLimit) };
+  return { head, count, receipts, baseFeePerGas: BigInt(block.baseFeePerGas), blockGasLimit: BigInt(block.gasLimit) };
 }
 
 /** Asks for the count at the final block and at each node. A pruned node may not have that block's state: then `finalCount` is undefined. */

@@ -1,17 +1,11 @@
 /** A lane's user in Postgres: requests are rows, so they are durable, and the lane and its user may run in different processes. */
-import {
-  type Ending, type HeldLaneUser, type LaneState, type LaneUser, type Purpose, type RequestStatus, type TrackedRequest,
-} from './requests.js';
+import type { Ending, HeldLaneUser, LaneState, LaneUser, LaneUserKey, RequestStatus, TrackedRequest } from './requests.js';
 import { USER_SQL } from './schema.js';
 import { openSession, type Session } from './session.js';
 
-export interface LaneUserOptions {
+export interface LaneUserOptions extends LaneUserKey {
   /** The outbox's database: `postgresql://…`, a direct connection. */
   readonly url: string;
-  readonly chainId: number;
-  /** The name of the lane's key. */
-  readonly key: string;
-  readonly purpose: Purpose;
   /** How often a standby process tries to take the ownership. Default 500 ms. */
   readonly standByMs?: number;
   readonly statementTimeoutMs?: number;
@@ -31,7 +25,7 @@ export function openLaneUser(options: LaneUserOptions): LaneUser {
   };
 }
 
-function heldLaneUser(session: Session, { chainId, key, purpose }: Pick<LaneUserOptions, 'chainId' | 'key' | 'purpose'>): HeldLaneUser {
+function heldLaneUser(session: Session, { chainId, key, purpose }: LaneUserKey): HeldLaneUser {
   const whose = [chainId, purpose, key];
   let seenChange = -1;
   let seenRings = -1;

@@ -70,6 +70,16 @@ export interface LaneState {
   readonly seenAtMs: number;
 }
 
+/** Whose requests a user asks for. */
+export interface LaneUserKey {
+  readonly chainId: number;
+  /** The name of the lane's key. */
+  readonly key: string;
+  readonly purpose: Purpose;
+}
+
+export type OpenLaneUser = (whose: LaneUserKey) => LaneUser;
+
 /** Requests of one purpose on one chain, which one process owns at a time. */
 export interface LaneUser {
   /**

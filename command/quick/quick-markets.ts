@@ -1,47 +1,30 @@
-/**
- * Creates the quick markets of a chain ahead of time and resolves those that the engine has decided, through the lane. Of the processes with the
- * chain's key for it one does. What it asks for has no record in the history: the chain's facts tell what came of it.
- */
-import { encodeCall, type ContractCall } from '../chain/abi.js';
-import type { Chain } from '../chain/chain.js';
-import { lackOf, timeOfNextBlock, type ChainReads } from '../chain/chain-reads.js';
-import type { Report } from '../../engine/report.js';
-import { tell } from '../rounds/docket.js';
-import { runLaneRounds, type HeldRequests, type RoundsStatus } from '../rounds/lane-rounds.js';
-import type { LaneUser } from '../lane/requests.js';
-import type { Keccak256 } from '../signing/keccak.js';
+/** Creates the quick markets of a chain ahead of time, and resolves those that the engine has decided. */
 import type { QuickMarket } from '../../engine/run/view.js';
+import { encodeCall, type ContractCall } from '../chain/abi.js';
+import type { Finding } from '../jobs/job-list.js';
+import { runJobs, type JobOptions, type JobRunner, type JobSource } from '../jobs/job-runner.js';
+import type { RoundsStatus } from '../jobs/lane-rounds.js';
+import type { Keccak256 } from '../signing/keccak.js';
 import {
-  Agenda, forgettable, requestIdOf, type AgendaRules, type AgendaStatus, type CreateJob, type Finding, type Job, type QuickNote,
-} from './agenda.js';
-import { idsOf, wantedTerms, type Schedule, type Terms } from './terms.js';
+  createJob, keyOfNote, missedPrices, resolveJobs, type QuickJob, type QuickNote, type QuickRules,
+} from './quick-jobs.js';
+import { idsOf, scheduledTerms, type Schedule, type Terms } from './terms.js';
 
-export interface QuickMarketsOptions {
-  readonly chain: Pick<Chain, 'chainId' | 'contracts'>;
-  readonly reads: Pick<ChainReads, 'views' | 'simulate' | 'funds'>;
+export interface QuickMarketsOptions extends JobOptions {
   readonly keccak256: Keccak256;
-  /** The lane's user with purpose `quick_market`. */
-  readonly lane: LaneUser;
   readonly view: QuickView;
-  /** Resolves when the chain is still the one that the history recorded. Awaited before the lane is asked. Throws ChainUnavailable. */
-  readonly verify: () => Promise<void>;
   /** The address of the key, lower-case. */
   readonly address: string;
-  /** The most that the lane offers, in wei per unit of gas. */
-  readonly maxFeePerGas: bigint;
   /** The markets to make; none without assets. */
   readonly schedule: Schedule;
-  /** Whether the sources tell the price at the start of a market that has started: without it the market could not be resolved. */
+  /**
+   * Whether the sources tell the price at the start of a market that has started: without it the market could not be
+   * resolved.
+   */
   readonly hasStartPrice: (terms: Terms) => Promise<boolean>;
-  readonly rules: AgendaRules;
-  /** How often to look, in milliseconds. */
-  readonly pollMs: number;
-  /** The trusted time in milliseconds since the Unix epoch. */
-  readonly now: () => number;
+  readonly rules: QuickRules;
   /** Why the clock is not trusted; no market is created then. */
   readonly doubt: () => string | undefined;
-  readonly signal: AbortSignal;
-  readonly report: Report;
 }
 
 /** What is read of the history. */
@@ -53,11 +36,21 @@ export interface QuickView {
   nextBlock(): number;
 }
 
-export type QuickMarketsStatus = AgendaStatus & RoundsStatus;
+export interface QuickMarketsStatus extends RoundsStatus {
+  /** Markets that there should be and are not. */
+  readonly missing: number;
+  /** Decided markets that are not resolved. */
+  readonly decided: number;
+  /**
+   * Markets that lack a price that did not come in time: they cannot be resolved until it does, or an administrator
+   * halves them.
+   */
+  readonly unresolvable: number;
+  /** Jobs that the contract refused last. */
+  readonly refused: number;
+}
 
-export interface QuickMarkets {
-  /** Resolves when all has ended. Only `signal` ends it. */
-  readonly done: Promise<void>;
+export interface QuickMarkets extends Pick<JobRunner, 'done'> {
   status(): QuickMarketsStatus;
 }
 
@@ -65,97 +58,99 @@ export interface QuickMarkets {
 export const CREATE_GAS = 800_000n;
 export const RESOLVE_GAS = 300_000n;
 
-/** Starts it. Every failure is reported and retried with growing pauses. */
+/** Starts the work. `lane` has the purpose `quick_market`. */
 export function runQuickMarkets(options: QuickMarketsOptions): QuickMarkets {
-  const { chain: { chainId }, lane, pollMs, now, signal, report, rules } = options;
-  const agenda = new Agenda(chainId, rules);
-  const work = new QuickRound(options, agenda);
-  const rounds = runLaneRounds({
-    lane, pollMs, now, signal, report, who: `chain ${chainId}: the quick markets' sender`, round: (requests) => work.round(requests),
-  });
-  return { done: rounds.done, status: () => ({ ...agenda.status(), ...rounds.status() }) };
+  const source = quickJobs(options);
+  const { done, status } = runJobs(source, { ...options, nextBlock: () => options.view.nextBlock() });
+  return {
+    done,
+    status() {
+      const { holds, trouble, refused } = status();
+      return { ...source.counts(), refused, holds, trouble };
+    },
+  };
 }
 
-class QuickRound {
-  /** The key has been seen to have its roles. */
-  private equipped = false;
+export type QuickSource = JobSource<QuickJob>
+  & { counts(): Pick<QuickMarketsStatus, 'missing' | 'decided' | 'unresolvable'> };
 
-  constructor(private readonly options: QuickMarketsOptions, private readonly agenda: Agenda) {}
+export type QuickJobsOptions = Pick<
+  QuickMarketsOptions,
+  'chain' | 'reads' | 'keccak256' | 'view' | 'address' | 'schedule' | 'hasStartPrice' | 'rules' | 'now' | 'doubt'
+>;
 
-  async round(requests: HeldRequests): Promise<void> {
-    const { view, now, doubt, chain, reads, schedule, keccak256 } = this.options;
-    if (!this.equipped) await this.checkRoles();
-    const naming = { keccak256, chainId: chain.chainId, quickResolver: chain.contracts.quickResolver };
-    const terms = doubt() === undefined ? wantedTerms(schedule, now()) : [];
-    const wanted = terms.map((each) => ({ ...each, ...idsOf(each, naming) }));
-    const isKnown = (marketId: string): boolean => view.isKnown(marketId);
-    // Read in one turn: a result that the history has at `nextBlock` is not missing in `unresolved`, or it would be asked for twice.
-    const [unresolved, nextBlock] = [[...view.unresolved()], view.nextBlock()];
-    await requests.forget(forgettable({ wanted, isKnown, unresolved, requests: requests.list() }));
-    // While nothing is decided the chain is not asked for its time.
-    const timeS = unresolved.some(({ quick }) => quick.outcome !== undefined) ? await timeOfNextBlock(reads, chain) : 0;
-    const { jobs, told } = this.agenda.begin({
-      wanted, isKnown, unresolved, requests: requests.list(), nextBlock, timeS, nowMs: now(),
-    });
-    tell(told, this.options.report);
-    for (const job of jobs) {
-      if (this.options.signal.aborted) return;
-      const { finding, call } = await this.look(job);
-      tell(this.agenda.saw(job, finding, now()), this.options.report);
-      if (finding.kind === 'refused') this.equipped = false;
-      if (finding.kind === 'ready') await this.ask(requests, job, call);
-    }
-  }
+export function quickJobs(options: QuickJobsOptions): QuickSource {
+  const { chain: { chainId, contracts }, reads, keccak256, view, address, schedule, hasStartPrice, rules } = options;
+  const { now, doubt } = options;
+  const { marketFactory, conditionalTokens, quickResolver } = contracts;
+  const missed = missedPrices(chainId, rules);
+  let counts = { missing: 0, decided: 0, unresolvable: 0 };
+  /** Whether the key has been seen to have its roles. */
+  let isAuthorised = false;
 
-  private async checkRoles(): Promise<void> {
-    const { chain: { contracts: { marketFactory, quickResolver } }, reads, address } = this.options;
-    const needed = [['marketFactory', marketFactory, 'CREATOR_ROLE'], ['quickResolver', quickResolver, 'OPERATOR_ROLE']] as const;
+  async function check(): Promise<void> {
+    if (isAuthorised) return;
+    const needed = [
+      ['marketFactory', marketFactory, 'CREATOR_ROLE'], ['quickResolver', quickResolver, 'OPERATOR_ROLE'],
+    ] as const;
     const roles = await reads.views(needed.map(([abi, to, role]) => ({ abi, to, method: role, args: [] })), 'latest');
-    const has = await reads.views(needed.map(([abi, to], i) => ({ abi, to, method: 'hasRole', args: [roles[i], address] })), 'latest');
+    const calls = needed.map(([abi, to], i) => ({ abi, to, method: 'hasRole', args: [roles[i], address] }));
+    const has = await reads.views(calls, 'latest');
     const missing = needed.filter((_, i) => has[i] !== true).map(([, to, role]) => `${role} at ${to}`);
-    if (missing.length > 0) throw new Error(`the key ${address} lacks ${missing.join(' and ')}: the contracts' administrator can grant it`);
-    this.equipped = true;
-  }
-
-  /** Asks the chain whether it has the result already, and if not, what the transaction would do in the next block. */
-  private async look(job: Job): Promise<{ finding: Finding; call: ContractCall }> {
-    const { chain: { contracts: { marketFactory, conditionalTokens, quickResolver } }, reads, address: from } = this.options;
-    const [market, denominator] = await reads.views([
-      { abi: 'marketFactory', to: marketFactory, method: 'marketOf', args: [job.marketId] },
-      { abi: 'conditionalTokens', to: conditionalTokens, method: 'payoutDenominator', args: [job.marketId] },
-    ], 'pending');
-    const call: ContractCall = job.kind === 'create'
-      ? { abi: 'marketFactory', to: marketFactory, method: 'createQuickMarket', args: [job.questionId, job.asset, job.startTime, job.endTime] }
-      : {
-          abi: 'quickResolver', to: quickResolver, method: 'resolve',
-          args: [market, job.startPrice, job.startPublishedS, job.endPrice, job.endPublishedS],
-        };
-    const isDone = job.kind === 'create' ? BigInt(String(market)) !== 0n : denominator !== 0n;
-    if (isDone) return { finding: { kind: 'done' }, call };
-    if (job.kind === 'create' && !await this.canStart(job)) {
-      return { finding: { kind: 'waits', reason: 'it has started, and no source tells its first price' }, call };
+    if (missing.length > 0) {
+      throw new Error(`the key ${address} lacks ${missing.join(' and ')}: the contracts' administrator can grant it`);
     }
-    const answer = await reads.simulate({ from, to: call.to, data: encodeCall(call), gasLimit: gasOf(job) });
-    return { finding: 'returned' in answer ? { kind: 'ready' } : { kind: 'refused', reason: answer.reverted }, call };
+    isAuthorised = true;
   }
 
-  private async canStart(job: CreateJob): Promise<boolean> {
-    return !job.late || await this.options.hasStartPrice(job);
+  function jobs(): readonly QuickJob[] {
+    const scheduled = doubt() === undefined ? scheduledTerms(schedule, now()) : [];
+    const creates = scheduled
+      .map((terms) => createJob({ ...terms, ...idsOf(terms, { keccak256, chainId, quickResolver }) }, now()))
+      .filter(({ marketId }) => !view.isKnown(marketId));
+    const unresolved = [...view.unresolved()];
+    const resolves = resolveJobs(unresolved, rules);
+    counts = {
+      missing: creates.length, decided: resolves.length,
+      unresolvable: unresolved.filter(({ quick }) => quick.missed.size > 0).length,
+    };
+    return [...resolves, ...creates];
   }
 
-  private async ask(requests: HeldRequests, job: Job, call: ContractCall): Promise<void> {
-    const { chain: { chainId }, reads, address, maxFeePerGas, verify } = this.options;
-    const gasLimit = gasOf(job);
-    const lack = lackOf(await reads.funds(address), { chainId, address, whose: 'the prices role', maxFeePerGas, gasLimit });
-    if (lack !== undefined) throw new Error(lack);
-    await verify();
-    const note: QuickNote = { kind: job.kind, marketId: job.marketId };
+  function callFor(job: QuickJob, market: unknown): ContractCall {
+    if (job.kind === 'create') {
+      const { questionId, asset, startTime, endTime } = job;
+      const args = [questionId, asset, startTime, endTime];
+      return { abi: 'marketFactory', to: marketFactory, method: 'createQuickMarket', args };
+    }
+    const { startPrice, startPublishedS, endPrice, endPublishedS } = job;
+    const args = [market, startPrice, startPublishedS, endPrice, endPublishedS];
+    return { abi: 'quickResolver', to: quickResolver, method: 'resolve', args };
+  }
+
+  async function look(job: QuickJob): Promise<Finding> {
+    const { kind, marketId } = job;
+    const [market, denominator] = await reads.views([
+      { abi: 'marketFactory', to: marketFactory, method: 'marketOf', args: [marketId] },
+      { abi: 'conditionalTokens', to: conditionalTokens, method: 'payoutDenominator', args: [marketId] },
+    ], 'pending');
+    if (kind === 'create' ? BigInt(String(market)) !== 0n : denominator !== 0n) return { kind: 'done' };
+    if (kind === 'create' && job.isLate && !await hasStartPrice(job)) {
+      return { kind: 'waits', reason: 'it has started, and no source tells its first price', isNoted: true };
+    }
+    const call = callFor(job, market);
+    const transaction = { to: call.to, data: encodeCall(call), gasLimit: kind === 'create' ? CREATE_GAS : RESOLVE_GAS };
+    const answer = await reads.simulate({ from: address, ...transaction });
+    const note: QuickNote = { kind, marketId };
     // What is decided pays people: it goes before markets that only begin.
-    const priority = job.kind === 'resolve' ? 1 : 0;
-    await requests.ask({ id: requestIdOf(chainId, job, requests.list()), to: call.to, data: encodeCall(call), gasLimit, note, priority });
+    const priority = kind === 'resolve' ? 1 : 0;
+    if ('returned' in answer) return { kind: 'ready', transaction: { ...transaction, note, priority } };
+    isAuthorised = false;
+    return { kind: 'refused', reason: `the contract refuses it: ${answer.reverted}` };
   }
-}
 
-function gasOf({ kind }: Job): bigint {
-  return kind === 'create' ? CREATE_GAS : RESOLVE_GAS;
+  return {
+    chainId, name: 'quick', who: 'the quick markets\' sender', whose: 'the prices role', address, rules,
+    check, jobs, look, keyOf: keyOfNote, messages: () => missed(view.unresolved(), now()), counts: () => counts,
+  };
 }

@@ -1,4 +1,7 @@
-/** Which quick markets there should be, and under which ids: asset and times give the id, so the same market can never exist twice. */
+/**
+ * Which quick markets there should be, and under which ids: asset and times give the id, so the same market can never
+ * exist twice.
+ */
 import type { Keccak256 } from '../signing/keccak.js';
 
 /** What a quick market is about. Times are in seconds since the Unix epoch. */
@@ -20,7 +23,7 @@ export interface Schedule {
 const USEFUL_PART = 1 / 3;
 
 /** The markets that there should be at a time, those that start first before others. */
-export function wantedTerms({ assets, intervalS, ahead }: Schedule, nowMs: number): readonly Terms[] {
+export function scheduledTerms({ assets, intervalS, ahead }: Schedule, nowMs: number): readonly Terms[] {
   const running = Math.floor(nowMs / 1_000 / intervalS) * intervalS;
   const starts = Array.from({ length: ahead + 1 }, (_, n) => running + n * intervalS);
   return starts

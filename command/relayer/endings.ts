@@ -1,6 +1,6 @@
 /** Judges how relayed requests have ended: by the state of the chain, whoever brought it about, and for a batch by each item's own event. */
 import type { RequestStatus } from '../lane/requests.js';
-import { hasBecomeSo, redeemedIn, type Goal, type GoalParts } from './goals.js';
+import { wasReached, redeemedIn, type Goal, type GoalParts } from './goals.js';
 import type { ChainReads } from '../chain/chain-reads.js';
 import type { RelayNote } from './note.js';
 import { nonceSpaceOf } from './signatures.js';
@@ -26,7 +26,7 @@ export interface EndingParts extends GoalParts {
 }
 
 /** The lane has refused the request, or its transaction is final or lost. */
-export type Over = Extract<RequestStatus, { kind: 'refused' | 'ended' }>;
+export type EndedStatus = Extract<RequestStatus, { kind: 'refused' | 'ended' }>;
 
 const MAX_REASON = 200;
 /** Nodes answer eth_getLogs for so many blocks at least. */
@@ -35,11 +35,11 @@ const MAX_BLOCKS = 1_000;
 const KEPT_STATES = 100;
 
 /** Throws ChainUnavailable: then ask again. */
-export async function judge(note: RelayNote, over: Over, sent: readonly string[], parts: EndingParts): Promise<Ended> {
+export async function judge(note: RelayNote, status: EndedStatus, sent: readonly string[], parts: EndingParts): Promise<Ended> {
   const { action, goals, nonces, fromBlock } = note;
   const lastSent = sent.at(-1);
-  if (over.kind === 'refused') return { txHash: lastSent, results: goals.map(() => failed(over.reason)) };
-  const { ending } = over;
+  if (status.kind === 'refused') return { txHash: lastSent, results: goals.map(() => failed(status.reason)) };
+  const { ending } = status;
   const { block: newest } = await parts.reads.funds(parts.relayer);
   const to = ending.kind === 'mined' ? ending.block : newest;
   // After a longer stop no node may have the state of that block any more, and a request must not wait for ever.
@@ -55,7 +55,7 @@ export async function judge(note: RelayNote, over: Over, sent: readonly string[]
   const results = await Promise.all(goals.map(async (goal, i) => {
     const counts = async (block: number) => (
       block >= fromBlock || (block > oldestState && await usesUp({ goal, nonce: nonces[i]?.[1], block }, parts)));
-    return reached[i] === true || await hasBecomeSo(goal, { ...parts, blocks, stateAt, counts }) ? { succeeded: true } : failed(why);
+    return reached[i] === true || await wasReached(goal, { ...parts, blocks, stateAt, counts }) ? { succeeded: true } : failed(why);
   }));
   return { txHash, results };
 }

@@ -37,7 +37,7 @@ export async function sharesToRedeem(goal: Goal, parts: GoalParts, block: BlockT
   return (await parts.reads.views(stateCalls(goal, parts.contracts), block)).map((balance) => balance as bigint ?? 0n);
 }
 
-export interface Judged extends GoalParts {
+export interface GoalCheck extends GoalParts {
   /** In which the owner's event may be, both inclusive. */
   readonly blocks: { readonly from: number; readonly to: number };
   /** Whether the owner's event in this block may have reached the goal, and not have come before it was asked for. */
@@ -47,27 +47,27 @@ export interface Judged extends GoalParts {
 }
 
 /** Whether the goal is reached in that state, by whichever transaction. Throws ChainUnavailable. */
-export async function hasBecomeSo(goal: Goal, judged: Judged): Promise<boolean> {
+export async function wasReached(goal: Goal, check: GoalCheck): Promise<boolean> {
   switch (goal.kind) {
     case 'approval':
     case 'allowance':
     case 'proposal':
-    case 'resolution': return isReached(goal, judged, judged.stateAt);
+    case 'resolution': return isReached(goal, check, check.stateAt);
     case 'redemption': {
-      const left = await sharesToRedeem(goal, judged, judged.stateAt) ?? [];
+      const left = await sharesToRedeem(goal, check, check.stateAt) ?? [];
       if (left.some((shares) => shares > 0n)) return false;
-      return await oneCounts(judged, (await eventsOf(goal, judged)).filter((log) => isRedemptionOf(goal, log)));
+      return await oneCounts(check, (await eventsOf(goal, check)).filter((log) => isRedemptionOf(goal, log)));
     }
     case 'split':
     case 'merge': {
       const event = goal.kind === 'split' ? 'PositionSplit' : 'PositionsMerge';
-      const events = await eventsOf(goal, judged);
-      return await oneCounts(judged, events.filter((log) => decodeLog('conditionalTokens', event, log)?.['amount'] === BigInt(goal.amount)));
+      const events = await eventsOf(goal, check);
+      return await oneCounts(check, events.filter((log) => decodeLog('conditionalTokens', event, log)?.['amount'] === BigInt(goal.amount)));
     }
   }
 }
 
-async function oneCounts({ counts }: Judged, events: readonly BlockLog[]): Promise<boolean> {
+async function oneCounts({ counts }: GoalCheck, events: readonly BlockLog[]): Promise<boolean> {
   for (const block of new Set(events.map(({ blockNumber }) => Number(blockNumber)))) {
     if (await counts(block)) return true;
   }
@@ -122,7 +122,7 @@ function isResolvedTo(outcome: 0 | 1, payouts: readonly unknown[]): boolean {
   return won > 0n && lost === 0n;
 }
 
-function eventsOf(goal: Exclude<Goal, { kind: 'approval' | 'allowance' | 'proposal' | 'resolution' }>, { contracts, reads, blocks }: Judged) {
+function eventsOf(goal: Exclude<Goal, { kind: 'approval' | 'allowance' | 'proposal' | 'resolution' }>, { contracts, reads, blocks }: GoalCheck) {
   const { owner, marketId, kind } = goal;
   const topics = kind === 'redemption'
     ? topicsOf('conditionalTokens', 'PayoutRedemption', [owner, contracts.collateral])

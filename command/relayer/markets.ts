@@ -46,11 +46,11 @@ export interface MarketParts {
 /** Reads the markets with these names. A market counts only when both the factory and the history have it. Throws ChainUnavailable. */
 export async function readMarkets(names: readonly string[], { contracts, reads, isKnown }: MarketParts): Promise<RelayMarkets> {
   const to = contracts.marketFactory;
-  // The history is asked first: a condition that it does not have costs no request.
-  const asked = names.filter((name) => !isConditionId(name) || isKnown(name));
-  const others = await reads.views(asked.map((name) => (
+  // The history is read first: a condition that it does not have costs no request.
+  const candidates = names.filter((name) => !isConditionId(name) || isKnown(name));
+  const others = await reads.views(candidates.map((name) => (
     { abi: 'marketFactory', to, method: isConditionId(name) ? 'marketOf' : 'marketIdOf', args: [name] })), 'latest');
-  const places = asked.flatMap((name, i) => {
+  const places = candidates.flatMap((name, i) => {
     const other = String(others[i]).toLowerCase();
     if (/^(undefined|0x0*)$/.test(other)) return [];
     const [marketId, address] = isConditionId(name) ? [name, other] : [other, name];

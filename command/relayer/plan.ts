@@ -1,11 +1,11 @@
 /** From a request whose targets are right to what is signed, what is sent, with how much gas, and which state is asked for. */
-import type { Contracts } from '../chain/chain.js';
 import type { Message } from '../signing/action-digest.js';
 import type { SignedActionName } from '../signing/signed-actions.js';
 import { encodeAggregate, encodeCall, type ContractCall } from '../chain/abi.js';
 import { bondPermitOf, ownerOf, type Redemption, type RelayAction, type RelayRequest, type RequestOf, type SignatureFields } from './bodies.js';
 import type { Goal } from './goals.js';
 import type { RelayMarket, RelayMarkets } from './markets.js';
+import type { Targets } from './targets.js';
 
 /** One signed message of a request: a batch has several, all others one. */
 export interface SignedPart {
@@ -43,25 +43,20 @@ export const GAS_CEILINGS: Readonly<Record<RelayAction, bigint>> = {
 /** Of a batch, besides its items' ceilings. */
 const BATCH_GAS = 60_000n;
 
-interface Grounds {
-  readonly contracts: Contracts;
-  readonly markets: RelayMarkets;
-}
-
 /** The plan of a request. Every target of the request must have been found right. */
-export function planOf(request: RelayRequest, grounds: Grounds): Plan {
+export function planOf(request: RelayRequest, targets: Targets): Plan {
   const { action, body: { chainId } } = request;
-  const items = itemsOf(request, grounds);
+  const items = itemsOf(request, targets);
   const [only] = items;
   if (only === undefined) throw new Error(`a request of ${action} has nothing to do`);
   const calls = items.map(({ call }) => ({ to: call.to, data: encodeCall(call) }));
   return {
     action, chainId, owner: ownerOf(request), parts: items.map(({ part }) => part), goals: items.map(({ goal }) => goal),
     ...request.action === 'propose-resolution'
-      ? { bond: { amount: marketOf(grounds.markets, request.body.marketAddress).bond, isPermitted: bondPermitOf(request) !== undefined } }
+      ? { bond: { amount: marketOf(targets.markets, request.body.marketAddress).bond, isPermitted: bondPermitOf(request) !== undefined } }
       : {},
     call: action === 'batch-ctf-redemption'
-      ? { to: grounds.contracts.multicall, data: encodeAggregate(calls) }
+      ? { to: targets.contracts.multicall, data: encodeAggregate(calls) }
       : { to: only.call.to, data: encodeCall(only.call) },
     gasLimit: action === 'batch-ctf-redemption' ? BATCH_GAS + BigInt(items.length) * GAS_CEILINGS[action] : GAS_CEILINGS[action],
   };
@@ -73,20 +68,20 @@ interface Item {
   readonly goal: Goal;
 }
 
-function itemsOf(request: RelayRequest, grounds: Grounds): readonly Item[] {
+function itemsOf(request: RelayRequest, targets: Targets): readonly Item[] {
   switch (request.action) {
-    case 'ctf-approval': return [approval(request, grounds)];
-    case 'usdc-permit': return [permit(request, grounds)];
-    case 'ctf-redemption': return [redemption(request.body, request.body.owner, grounds)];
-    case 'batch-ctf-redemption': return request.body.redemptions.map((each) => redemption(each, request.body.owner, grounds));
-    case 'propose-resolution': return [proposal(request, grounds)];
-    case 'settle-market': return [settlement(request, grounds)];
+    case 'ctf-approval': return [approval(request, targets)];
+    case 'usdc-permit': return [permit(request, targets)];
+    case 'ctf-redemption': return [redemption(request.body, request.body.owner, targets)];
+    case 'batch-ctf-redemption': return request.body.redemptions.map((each) => redemption(each, request.body.owner, targets));
+    case 'propose-resolution': return [proposal(request, targets)];
+    case 'settle-market': return [settlement(request, targets)];
     case 'ctf-split':
-    case 'ctf-merge': return [wholeSets(request, grounds)];
+    case 'ctf-merge': return [wholeSets(request, targets)];
   }
 }
 
-function approval({ body }: RequestOf<'ctf-approval'>, { contracts }: Grounds): Item {
+function approval({ body }: RequestOf<'ctf-approval'>, { contracts }: Targets): Item {
   const { owner, operator, approved, deadline } = body;
   return {
     part: { name: 'ctf-approval', message: { owner, operator, approved, deadline }, nonceOf: undefined, signature: body },
@@ -97,7 +92,7 @@ function approval({ body }: RequestOf<'ctf-approval'>, { contracts }: Grounds): 
   };
 }
 
-function permit({ body }: RequestOf<'usdc-permit'>, { contracts }: Grounds): Item {
+function permit({ body }: RequestOf<'usdc-permit'>, { contracts }: Targets): Item {
   const { owner, spender, value, deadline } = body;
   return {
     part: { name: 'usdc-permit', message: { owner, spender, value, deadline }, nonceOf: undefined, signature: body },
@@ -106,7 +101,7 @@ function permit({ body }: RequestOf<'usdc-permit'>, { contracts }: Grounds): Ite
   };
 }
 
-function redemption(body: Redemption, owner: string, { contracts, markets }: Grounds): Item {
+function redemption(body: Redemption, owner: string, { contracts, markets }: Targets): Item {
   const { collateralToken, parentCollectionId, conditionId, indexSets, deadline } = body;
   const { tokens } = marketOf(markets, conditionId);
   const ids = indexSets.map((indexSet) => String(indexSet === 1n ? tokens[0] : tokens[1]));
@@ -122,7 +117,7 @@ function redemption(body: Redemption, owner: string, { contracts, markets }: Gro
   };
 }
 
-function wholeSets({ action, body }: RequestOf<'ctf-split'> | RequestOf<'ctf-merge'>, { contracts }: Grounds): Item {
+function wholeSets({ action, body }: RequestOf<'ctf-split'> | RequestOf<'ctf-merge'>, { contracts }: Targets): Item {
   const { owner, collateralToken, conditionId, amount, deadline } = body;
   return {
     part: { name: action, message: { owner, collateralToken, conditionId, amount, deadline }, nonceOf: undefined, signature: body },
@@ -134,7 +129,7 @@ function wholeSets({ action, body }: RequestOf<'ctf-split'> | RequestOf<'ctf-mer
   };
 }
 
-function proposal(request: RequestOf<'propose-resolution'>, { contracts, markets }: Grounds): Item {
+function proposal(request: RequestOf<'propose-resolution'>, { contracts, markets }: Targets): Item {
   const { body } = request;
   const { marketAddress, proposer, outcome, deadline } = body;
   const { marketId, bond } = marketOf(markets, marketAddress);
@@ -150,7 +145,7 @@ function proposal(request: RequestOf<'propose-resolution'>, { contracts, markets
   };
 }
 
-function settlement({ body }: RequestOf<'settle-market'>, { contracts, markets }: Grounds): Item {
+function settlement({ body }: RequestOf<'settle-market'>, { contracts, markets }: Targets): Item {
   const { marketAddress, settler, winningOutcome, deadline } = body;
   const { marketId } = marketOf(markets, marketAddress);
   return {

@@ -9,7 +9,7 @@ export interface QuotaLimits {
 
 export interface Quota {
   /** Takes gas from both quotas, or throws RequestError `relay_quota_used` and takes none. */
-  take(asked: { readonly owner: string; readonly token: string; readonly gas: bigint }): void;
+  take(usage: { readonly owner: string; readonly token: string; readonly gas: bigint }): void;
   /** Gives back what was taken for a transaction that was not sent. */
   giveBack(taken: { readonly owner: string; readonly token: string; readonly gas: bigint }): void;
 }

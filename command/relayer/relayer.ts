@@ -1,6 +1,6 @@
 /**
  * The relayer: from a signed request to its transaction. The order of its checks is fixed: body, addresses, signature's form, chain, token's
- * scope, targets, signature, what is known of the request, no-ops, simulation, the cover of the owner's orders, quota, and then the lane.
+ * scope, targets, signature, what is known of the request, no-ops, simulation, what the owner's orders need, quota, and then the lane.
  */
 import type { RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
@@ -12,8 +12,8 @@ import { signingDomains, type SigningGrounds } from '../signing/signed-actions.j
 import { decodeAggregate, reasonOfRevert } from '../chain/abi.js';
 import { parseRelayRequest, type RelayAction, type RelayRequest } from './bodies.js';
 import { lackOf, priceOf, type ChainReads, type Funds } from '../chain/chain-reads.js';
-import { collateralTaken, refuseUncovered } from './cover.js';
-import type { Desk, EndedRelay } from './desk.js';
+import { collateralDeducted, refuseReserved } from './reserved-balance.js';
+import type { EndedRelay, RelaySender } from './sender.js';
 import { isReached, sharesToRedeem } from './goals.js';
 import { isResolved, marketNames, readMarkets, winnerOf, type RelayMarkets } from './markets.js';
 import { planOf, type Plan } from './plan.js';
@@ -25,7 +25,7 @@ import { needsBondPermit, targetFault } from './targets.js';
 export interface RelayChain {
   readonly chain: Chain;
   readonly reads: ChainReads;
-  readonly desk: Desk;
+  readonly sender: RelaySender;
   /** The address of the relayer's key, lower-case. */
   readonly relayer: string;
   /** The most that the lane offers, in wei per unit of gas. */
@@ -53,7 +53,7 @@ export interface RelayerParts {
   readonly now: () => number;
 }
 
-export interface RelayAsked {
+export interface RelayParams {
   readonly action: RelayAction;
   /** The request's body. */
   readonly bytes: Buffer;
@@ -69,7 +69,7 @@ export interface Relayed {
   readonly status: 'pending' | 'confirmed' | 'done';
 }
 
-export type Relay = (asked: RelayAsked) => Promise<Relayed>;
+export type Relay = (params: RelayParams) => Promise<Relayed>;
 
 /** A signature may count for so long at most. */
 export const MAX_DEADLINE_S = 30 * 86_400;
@@ -91,7 +91,7 @@ export function createRelayer(parts: RelayerParts): Relay {
     return check;
   }
 
-  async function relay({ action, bytes, token, authorise }: RelayAsked): Promise<Relayed> {
+  async function relay({ action, bytes, token, authorise }: RelayParams): Promise<Relayed> {
     const request = parseRelayRequest(action, bytes);
     const on = parts.chains.get(request.body.chainId);
     if (on === undefined) throw new RequestError('relay_unknown_chain');
@@ -115,9 +115,9 @@ export function createRelayer(parts: RelayerParts): Relay {
     return work;
   }
 
-  return async (asked) => {
+  return async (params) => {
     try {
-      return await relay(asked);
+      return await relay(params);
     } catch (error) {
       throw error instanceof ChainUnavailable ? unavailable(error.message) : error;
     }
@@ -181,7 +181,7 @@ interface Work {
 
 async function carryOut(work: Work): Promise<Relayed> {
   const { plan, on, verdict, token, parts } = work;
-  const { reads, desk, chain: { contracts } } = on;
+  const { reads, sender, chain: { contracts } } = on;
   const known = await knownTransaction(verdict, on);
   if (known !== undefined) return known;
   const reached = await Promise.all(plan.goals.map((goal) => isReached(goal, { contracts, reads })));
@@ -190,25 +190,25 @@ async function carryOut(work: Work): Promise<Relayed> {
     throw new RequestError('relay_already_used', verdict.kind === 'used' && plan.parts.length > 1 ? `redemptions ${verdict.items.join(', ')}` : '');
   }
   const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
-  desk.refuseUsed(nonces);
+  sender.refuseUsed(nonces);
   if (work.hasCode) refuseCode(plan, on, parts.now());
   refuseExpired(plan, parts.now());
   const claims = await claimsOf(work);
   const funds = await enoughFunds(plan, on);
   await simulate(plan, on, funds);
-  const checkCover = () => refuseUncovered(plan, { ...on, markets: work.markets, inFlight: () => desk.openOf(plan.owner, verdict.requestId) });
-  await checkCover();
+  const checkReserved = () => refuseReserved(plan, { ...on, markets: work.markets, inFlight: () => sender.openOf(plan.owner, verdict.requestId) });
+  await checkReserved();
   const gas = { owner: plan.owner, token, gas: plan.gasLimit };
   parts.quota.take(gas);
   const { action, owner, goals, call, gasLimit } = plan;
   try {
-    const trouble = desk.trouble();
+    const trouble = sender.trouble();
     if (trouble !== undefined) throw unavailable(trouble);
-    const taken = collateralTaken(plan);
+    const taken = collateralDeducted(plan);
     const note = {
       requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: funds.block, ...taken === 0n ? {} : { collateral: String(taken) },
     };
-    const txHash = await desk.send({ note, token, claims, call, gasLimit, recheck: checkCover });
+    const txHash = await sender.send({ note, token, claims, call, gasLimit, recheck: checkReserved });
     on.lacks(undefined);
     return { txHash, status: 'pending' };
   } catch (error) {
@@ -218,11 +218,11 @@ async function carryOut(work: Work): Promise<Relayed> {
 }
 
 /** The transaction that the same request has already; undefined when there is none. Throws RequestError when it ended in vain, its nonce unused. */
-async function knownTransaction(verdict: RightVerdict, { desk, ended, readModelCaughtUp }: RelayChain): Promise<Relayed | undefined> {
+async function knownTransaction(verdict: RightVerdict, { sender, ended, readModelCaughtUp }: RelayChain): Promise<Relayed | undefined> {
   if (verdict.kind !== 'next' && verdict.kind !== 'repeat') return undefined;
-  const open = desk.find(verdict.requestId);
+  const open = sender.find(verdict.requestId);
   if (open !== undefined) return { txHash: await open, status: 'pending' };
-  let over = desk.ended(verdict.requestId) ?? await ended(verdict.requestId);
+  let over = sender.ended(verdict.requestId) ?? await ended(verdict.requestId);
   if (over === undefined && verdict.kind === 'repeat') {
     // The nonce is used, maybe by this very request, of which a read model that is behind does not know.
     await readModelCaughtUp();
@@ -243,9 +243,9 @@ function refuseExpired({ parts, ...plan }: Plan, nowMs: number): void {
  * The code of an account runs in a split, whose shares it receives, and may use up the gas as it likes once it is on the chain. Throws RequestError
  * for a split, and for an hour after a transaction for the owner has reverted.
  */
-function refuseCode({ owner, goals }: Plan, { desk }: RelayChain, nowMs: number): void {
+function refuseCode({ owner, goals }: Plan, { sender }: RelayChain, nowMs: number): void {
   if (goals.some(({ kind }) => kind === 'split')) throw new RequestError('relay_contract_wallet', 'a split runs the code of the account that gets the shares');
-  const leftMs = (desk.revertedAt(owner) ?? -Infinity) + CODE_PAUSE_MS - nowMs;
+  const leftMs = (sender.revertedAt(owner) ?? -Infinity) + CODE_PAUSE_MS - nowMs;
   if (leftMs > 0) throw new RequestError('relay_owner_paused', '', [], { retryAfterS: Math.ceil(leftMs / 1_000) });
 }
 

@@ -80,12 +80,12 @@ export function createSignatureCheck({ keccak256, recovery, domains }: Signature
       const place = places.get(space.id) ?? 0;
       places.set(space.id, place + 1);
       const total = totals.get(space.id) ?? 1;
-      const asked = candidates(nonceOf(space), { place, total, isKeyed: part.nonceOf !== undefined });
-      const hit = asked.find(({ nonce }) => {
+      const tried = candidates(nonceOf(space), { place, total, isKeyed: part.nonceOf !== undefined });
+      const hit = tried.find(({ nonce }) => {
         const { recovered } = signerOf(part, nonce);
         return recovered.ok && recovered.signer === plan.owner;
       });
-      const [{ nonce: due }] = asked;
+      const [{ nonce: due }] = tried;
       if (hit === undefined) return { kind: 'wrong', item, detail: detailOf(part, signerOf(part, due), due) };
       found.push({ space, ...hit, digest: signerOf(part, hit.nonce).digest });
     }

@@ -3,7 +3,8 @@ import type { Contracts } from '../chain/chain.js';
 import { bondPermitOf, type Redemption, type RelayRequest } from './bodies.js';
 import { isResolved, type RelayMarkets } from './markets.js';
 
-export interface Pins {
+/** What a request may name. */
+export interface Targets {
   readonly contracts: Contracts;
   readonly markets: RelayMarkets;
 }
@@ -11,31 +12,31 @@ export interface Pins {
 const ZERO_WORD = /^0x0{64}$/;
 
 /** Why the relayer does not send what is asked; undefined when every target is right. */
-export function targetFault(request: RelayRequest, pins: Pins): string | undefined {
-  const { contracts } = pins;
+export function targetFault(request: RelayRequest, targets: Targets): string | undefined {
+  const { contracts } = targets;
   switch (request.action) {
     case 'ctf-approval': return unless(request.body.operator === contracts.settlement, `operator is the settlement contract, ${contracts.settlement}`);
     case 'usdc-permit': {
       const spenders = [contracts.settlement, contracts.conditionalTokens, contracts.oracleResolver];
       return unless(spenders.includes(request.body.spender), `spender is one of ${spenders.join(', ')}`);
     }
-    case 'ctf-redemption': return redemptionFault(request.body, pins);
+    case 'ctf-redemption': return redemptionFault(request.body, targets);
     case 'batch-ctf-redemption':
       return firstOf(request.body.redemptions.map((each, i) => {
-        const fault = redemptionFault(each, pins);
+        const fault = redemptionFault(each, targets);
         return fault === undefined ? undefined : `redemptions[${i}]: ${fault}`;
       }));
     case 'ctf-split':
     case 'ctf-merge': {
       const { collateralToken, conditionId, amount } = request.body;
       return firstOf([
-        collateralFault(collateralToken, contracts), unless(pins.markets.has(conditionId), 'conditionId is not a known market of this chain'),
+        collateralFault(collateralToken, contracts), unless(targets.markets.has(conditionId), 'conditionId is not a known market of this chain'),
         unless(amount > 0n, 'amount is more than 0'),
       ]);
     }
     case 'propose-resolution':
     case 'settle-market': {
-      const market = pins.markets.get(request.body.marketAddress);
+      const market = targets.markets.get(request.body.marketAddress);
       if (market === undefined) return 'marketAddress is not a known market of this chain';
       return unless(market.resolver === contracts.oracleResolver, 'the market is a quick one, which is resolved by its price');
     }
@@ -47,7 +48,7 @@ export function needsBondPermit(request: RelayRequest, { testnet }: { readonly t
   return request.action === 'propose-resolution' && !testnet && bondPermitOf(request) === undefined;
 }
 
-function redemptionFault(redemption: Redemption, { contracts, markets }: Pins): string | undefined {
+function redemptionFault(redemption: Redemption, { contracts, markets }: Targets): string | undefined {
   const { collateralToken, parentCollectionId, conditionId, indexSets, marketAddress } = redemption;
   const market = markets.get(conditionId);
   return firstOf([

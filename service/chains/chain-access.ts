@@ -1,6 +1,7 @@
 /** The access to a chain that the roles of one process share: its nodes, the check of its contracts, and the retries while it is unreachable. */
 import type { Chain, Rpc } from '../../command/chain/chain.js';
 import { ChainUnavailable } from '../../command/chain/chain.js';
+import type { Fetch } from '../../command/chain/http-answer.js';
 import { createRpc, WrongChain } from '../../command/chain/rpc.js';
 import type { Report } from '../../engine/report.js';
 import type { Keccak256 } from '../../command/signing/keccak.js';
@@ -46,12 +47,21 @@ export interface Beginning {
 /** Time between two attempts to reach a chain that was unreachable at the start. */
 const RETRY_MS = 2_000;
 
-export function openChain(configured: ConfiguredChain, { keccak256, report }: { keccak256: Keccak256; report: Report }): ChainAccess {
+export interface ChainPorts {
+  readonly keccak256: Keccak256;
+  readonly report: Report;
+  /** Reaches the nodes. Default: the global one. */
+  readonly fetch?: Fetch;
+  /** Default: compares the contracts with the settings. */
+  readonly check?: typeof checkContracts;
+}
+
+export function openChain(configured: ConfiguredChain, { keccak256, report, fetch, check: compare = checkContracts }: ChainPorts): ChainAccess {
   const { chain, rpcUrls, requestTimeoutMs } = configured;
   const stopping = new AbortController();
   const nodes = (told: Report): Rpc => createRpc({
     chainId: chain.chainId, urls: rpcUrls, now: () => Math.round(performance.now()), report: told, signal: stopping.signal,
-    ...requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs },
+    ...requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }, ...fetch === undefined ? {} : { fetch },
   });
   const rpc = nodes(report);
   const laterAttempts: Promise<void>[] = [];
@@ -62,7 +72,7 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
 
   /** Checks the contracts once for all roles of the process. A failed check is repeated at the next call. */
   function check(): Promise<Collateral> {
-    checked ??= checkedCollateral({ chain, rpc, report });
+    checked ??= checkedCollateral({ chain, rpc, report }, compare);
     checked.catch(() => { checked = undefined; });
     return checked;
   }
@@ -115,8 +125,10 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
 }
 
 /** Checks the contracts, and tells what they cannot do. */
-async function checkedCollateral({ report, ...checking }: Parameters<typeof checkContracts>[0] & { readonly report: Report }): Promise<Collateral> {
-  const { collateral, shortcomings } = await checkContracts(checking);
+async function checkedCollateral(
+  { report, ...checking }: Parameters<typeof checkContracts>[0] & { readonly report: Report }, compare: typeof checkContracts,
+): Promise<Collateral> {
+  const { collateral, shortcomings } = await compare(checking);
   for (const each of shortcomings) report('trouble', each);
   return collateral;
 }

@@ -3,7 +3,7 @@
  * until its cause has passed.
  */
 import type { Report } from '../../engine/report.js';
-import type { RoundsStatus } from '../../command/rounds/lane-rounds.js';
+import type { RoundsStatus } from '../../command/jobs/lane-rounds.js';
 import type { IndexerHealth, SettlementHealth } from '../status/readiness.js';
 
 export interface AwayAlarmOptions {

@@ -1,6 +1,7 @@
 /** Watches whether the history keeps up with a chain, by the chain and the history alone: the indexer may run in another process. */
 import { ChainUnavailable } from '../../command/chain/chain.js';
 import { readBlock, readLatest } from '../../command/indexer/block-range.js';
+import type { Replica } from '../../engine/run/replica.js';
 import { recordedBlock, type EngineView } from '../../engine/run/view.js';
 import { createBell, pause } from '../../engine/waiting.js';
 import type { ChainAccess } from './chain-access.js';
@@ -71,6 +72,22 @@ export function watchChain(options: ChainWatchOptions): ChainWatch {
         await recorded(final, now() + ASK_AGAIN_MS);
       }
     },
+  };
+}
+
+/** One watch per chain for all that read the history through a replica, made at the first call for it. */
+export function watchesOf(
+  { replica, askToAdvance, now }: { readonly replica: () => Promise<Pick<Replica, 'view' | 'onStep'>>; readonly askToAdvance: (chainId: number) => void; readonly now: () => number },
+): (access: ChainAccess) => Promise<ChainWatch> {
+  const watches = new Map<ChainAccess, Promise<ChainWatch>>();
+  return (access) => {
+    const watch = watches.get(access) ?? replica().then(({ view, onStep }) => {
+      const made = watchChain({ access, view, askToAdvance: () => { askToAdvance(access.chain.chainId); }, now });
+      onStep(() => { made.stepped(); });
+      return made;
+    });
+    watches.set(access, watch);
+    return watch;
   };
 }
 

@@ -1,16 +1,28 @@
-/** The Express application: serves the endpoints and pages, and refuses every other request. */
-import { type IncomingMessage, type ServerResponse, IncomingMessage as Incoming, ServerResponse as Outgoing } from 'node:http';
+/** The Express application. This file is the way of a request, from top to bottom; each step is in a file of its own. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
 import { RequestError } from '../../engine/records/errors.js';
-import type { ClientError } from '../api/errors.js';
+import type { Authenticate } from '../access/authenticate.js';
 import type { Endpoint, Route } from '../api/endpoint.js';
-import { discardBody } from './body.js';
+import { answer, type AnswerParts } from './answer.js';
+import { readJsonBody, withoutBody } from './body.js';
+import { ClientSignals } from './client-signals.js';
 import { StreamConnections } from './connections.js';
+import { notEnding, stop } from './ending.js';
+import { answerErrors } from './errors.js';
+import { commonHeaders, withoutCors } from './headers.js';
 import type { Limiters } from './limits.js';
-import { Shell, type ShellOptions } from './shell.js';
+import { otherMethods, preflight } from './methods.js';
+import type { Observer } from './observe.js';
+import { onlyOwnPages } from './own-pages.js';
+import { minLogPosition, type WaitForPosition } from './position.js';
+import { parseQuery } from './query.js';
+import type { Step, StepRequest, StepResponse } from './step.js';
+import { bearerToken } from './token.js';
+import { wellFormed } from './well-formed.js';
 
-export interface AppOptions extends Omit<ShellOptions, 'ownPagesOnly' | 'streams'> {
+export interface AppOptions {
   /** Tried in this order: the most used routes first. */
   readonly routes: readonly Route[];
   /** All endpoints of the service, if other processes serve some of them: the source of `Allow`. Absent: the endpoints of `routes`. */
@@ -18,116 +30,104 @@ export interface AppOptions extends Omit<ShellOptions, 'ownPagesOnly' | 'streams
   readonly limiters: Limiters;
   /** Endpoints without any authority by the settings: web pages of other sites may not call them. */
   readonly ownPagesOnly?: readonly Endpoint[];
+  /** Throws the RequestError with which every request to the endpoint is refused now, before anything of it is read. Absent: never. */
+  readonly admit?: (endpoint: Endpoint) => void;
+  /** Finds the bearer token of a request. Needed when an endpoint asks for one. */
+  readonly authenticate?: Authenticate;
+  readonly waitForPosition: WaitForPosition;
+  readonly observer: Observer;
   /** Pages with their own middleware, by path: the documentation. */
   readonly pages: Readonly<Record<string, RequestHandler>>;
   /** Number of trusted proxies in front of the service. */
   readonly trustProxy: number;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
 }
 
-/** The application and the request and response classes that its server must use: see `createServer`. */
 export interface App {
-  readonly express: Express;
-  readonly IncomingMessage: typeof Incoming;
-  readonly ServerResponse: typeof Outgoing;
   /** Answers any request. */
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** The open connections of the server. */
   readonly connections: Set<Socket>;
   /** Those of them that carry a stream. */
   readonly streams: StreamConnections;
-  /** Answers with an error. */
-  refuse(request: IncomingMessage, response: ServerResponse, error: ClientError): void;
   /** From now on every answer asks its client to close the connection: the service will stop soon. */
   leave(): void;
   /** The same, and streams end: the service is stopping. */
   closeConnections(): void;
 }
 
-/** An Express application as a function: requests that no route answered, and errors, go to the last argument. */
-type Dispatch = (request: IncomingMessage, response: ServerResponse, unanswered: (error?: unknown) => void) => void;
-
 /** Builds the application; its routes cannot change later. */
 export function createApp(options: AppOptions): App {
+  const { pages, trustProxy, observer, now } = options;
+  const ending = notEnding();
+  const parts = { clients: new ClientSignals(), ending, streams: new StreamConnections(), observer, now };
+  const errors = answerErrors(parts);
+
   const app = express();
-  app.disable('x-powered-by').disable('etag').disable('query parser');
+  app.disable('x-powered-by').disable('etag').set('query parser', parseQuery);
   app.enable('case sensitive routing').enable('strict routing');
-  app.set('trust proxy', options.trustProxy === 0 ? false : options.trustProxy);
-  const streams = new StreamConnections();
-  const shell = new Shell({ ...options, streams, ownPagesOnly: new Set(options.ownPagesOnly) });
-  addRoutes(app, shell, options);
-  for (const [path, page] of Object.entries(options.pages)) app.use(path, withoutBody, page);
-  const route = app as unknown as Dispatch;
+  app.set('trust proxy', trustProxy === 0 ? false : trustProxy);
+
+  app.use(wellFormed);
+  for (const [path, page] of Object.entries(pages)) app.use(path, withoutBody as RequestHandler, page);
+  app.use(commonHeaders);
+  addEndpoints(app, options, parts);
+  app.use(() => { throw new RequestError('not_found'); });
+  app.use(errors);
+
   return {
-    express: app,
-    ...tunedClasses(app),
     connections: new Set(),
-    streams,
+    streams: parts.streams,
     handle: (request, response) => {
-      route(request, response, (error) => { shell.refuse(request, response, error ?? new RequestError('not_found')); });
+      const [asked, answered] = [request as StepRequest, response as StepResponse];
+      // Express does not route a target that is not a URL.
+      const unrouted = () => { errors(new RequestError('not_found'), asked, answered, unrouted); };
+      (app as Step)(asked, answered, unrouted);
     },
-    refuse: (request, response, error) => { shell.refuse(request, response, error); },
-    leave: () => { shell.leave(); },
-    closeConnections: () => { shell.stop(); },
+    leave: () => { ending.isLeaving = true; },
+    closeConnections: () => { stop(ending); },
   };
 }
 
-/** Adds the routes, path by path, in their order, then the paths that only other processes serve. */
-function addRoutes(app: Express, shell: Shell, options: AppOptions): void {
-  const { routes, endpoints = routes.map((each) => each.endpoint), limiters, ownPagesOnly = [] } = options;
+/** Adds the endpoints, path by path, in the order of their routes, then the paths that only other processes serve. */
+function addEndpoints(app: Express, options: AppOptions, parts: AnswerParts): void {
+  const { routes, endpoints = routes.map((each) => each.endpoint), ownPagesOnly = [] } = options;
   for (const path of new Set([...routes.map(({ endpoint }) => endpoint), ...endpoints].map((each) => each.path))) {
+    const here = endpoints.filter((each) => each.path === path);
     const entry = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
     for (const route of routes.filter(({ endpoint }) => endpoint.path === path)) {
-      const { endpoint } = route;
-      const limiter = limiters[endpoint.limit];
-      const method = endpoint.method.toLowerCase() as 'get' | 'post' | 'delete';
-      if (limiter !== undefined) {
-        entry[method]((request, response, next) => limiter(request, response, (error?: unknown) => {
-          if (error === undefined) next(); else shell.refuse(request, response, error, endpoint);
-        }));
-      }
-      entry[method]((request, response) => shell.serve(route, request, response));
+      const method = route.endpoint.method.toLowerCase() as 'get' | 'post' | 'delete';
+      entry[method](...stepsOf(route, options, parts));
     }
-    const here = endpoints.filter((each) => each.path === path);
-    const methods = methodsOf(here);
-    const allow = methods.join(', ');
-    const toAnyPage = methodsOf(here.filter((each) => !ownPagesOnly.includes(each))).join(', ');
-    entry.options((request, response) => { shell.preflight(request, response, { allow, toAnyPage }); });
-    entry.all((request, response) => {
-      const elsewhere = methods.includes(request.method);
-      shell.refuse(request, response, elsewhere ? servedElsewhere() : notAllowed(allow));
-    });
+    entry.options(preflight(here, ownPagesOnly, parts.ending));
+    entry.all(otherMethods(here));
   }
 }
 
-/** Pages take no body: one that is sent is dropped while the page is answered, within the limit of every body that nobody wants. */
-const withoutBody: RequestHandler = (request, _response, next) => {
-  discardBody(request);
-  next();
-};
-
-function servedElsewhere(): ClientError {
-  return new RequestError('not_found', 'another process of the service serves this endpoint');
-}
-
-function notAllowed(allow: string): ClientError {
-  return new RequestError('method_not_allowed', '', [], { allow });
-}
-
-function methodsOf(endpoints: readonly Endpoint[]): string[] {
-  return [...endpoints.flatMap(({ method }) => method === 'GET' ? ['GET', 'HEAD'] : [method]), 'OPTIONS'];
-}
-
-/**
- * Express sets the prototype of every request and response. That costs more than all other work of Express, because V8 then drops the
- * object's shape. Objects of these classes already have the prototype, so setting it has no effect.
- */
-function tunedClasses(app: Express): Pick<App, 'IncomingMessage' | 'ServerResponse'> {
-  class TunedRequest extends Incoming {}
-  class TunedResponse extends Outgoing {}
-  Object.setPrototypeOf(TunedRequest.prototype, express.request);
-  Object.setPrototypeOf(TunedResponse.prototype, express.response);
-  const own = { configurable: true, enumerable: true, writable: true, value: app };
-  app.request = Object.defineProperty(TunedRequest.prototype, 'app', own) as unknown as Express['request'];
-  app.response = Object.defineProperty(TunedResponse.prototype, 'app', own) as unknown as Express['response'];
-  return { IncomingMessage: TunedRequest, ServerResponse: TunedResponse as unknown as typeof Outgoing };
+/** The steps of a request to an endpoint, in their order. */
+function stepsOf(route: Route, options: AppOptions, parts: AnswerParts): Step[] {
+  const { endpoint } = route;
+  const { limiters, admit, ownPagesOnly = [], authenticate, waitForPosition, now } = options;
+  const isForOwnPages = ownPagesOnly.includes(endpoint);
+  const limiter = limiters[endpoint.limit];
+  const steps: (Step | false)[] = [
+    (_request, response, next) => {
+      response.locals.endpoint = endpoint;
+      next();
+    },
+    isForOwnPages && withoutCors,
+    limiter ?? false,
+    (_request, response, next) => {
+      response.locals.startedMs = now();
+      admit?.(endpoint);
+      next();
+    },
+    isForOwnPages && onlyOwnPages,
+    endpoint.authority.scope !== undefined && bearerToken(endpoint, authenticate),
+    endpoint.body !== undefined && readJsonBody(endpoint.body),
+    endpoint.consistent && minLogPosition(waitForPosition, parts.clients),
+    answer(route, parts),
+  ];
+  return steps.filter((each) => each !== false);
 }

@@ -1,7 +1,9 @@
 /** Reads a request's body from its stream, within a limit. Clients may stop, be slow or send too much. */
 import type { IncomingMessage } from 'node:http';
 import { RequestError } from '../../engine/records/errors.js';
+import type { Body } from '../api/body.js';
 import type { ClientError } from '../api/errors.js';
+import type { Step } from './step.js';
 
 /** The largest body of an ordinary endpoint. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -16,6 +18,22 @@ export class ClientGone extends Error {
     this.name = 'ClientGone';
   }
 }
+
+/** Reads the bytes of the body; where the body is optional, only if the request has one. */
+export function readJsonBody({ optional, limitBytes }: Pick<Body, 'optional' | 'limitBytes'>): Step {
+  return async (request, _response, next) => {
+    const { headers } = request;
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    if (hasBody || !optional) request.body = await readBody(request, limitBytes);
+    next();
+  };
+}
+
+/** For a page, which takes no body: one that is sent is dropped while the page is answered, within the limit of every unwanted body. */
+export const withoutBody: Step = (request, _response, next) => {
+  discardBody(request);
+  next();
+};
 
 /**
  * The whole body as bytes. Rejects with RequestError `unsupported_media_type` or `body_too_large` before reading more than

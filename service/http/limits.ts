@@ -1,9 +1,8 @@
 /** Rate limits per client address: one counter per limit class and window, reported in the RateLimit headers. */
-import type { IncomingMessage } from 'node:http';
-import type { RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit, type RateLimitInfo } from 'express-rate-limit';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Endpoint } from '../api/endpoint.js';
+import type { Step } from './step.js';
 
 export interface RateLimits {
   readonly windowS: number;
@@ -12,16 +11,10 @@ export interface RateLimits {
   readonly reads: number;
 }
 
-/** Middleware by limit class, which counts a request against the limit; absent for a class without a limit. */
-export type Limiters = Readonly<Partial<Record<Endpoint['limit'], RequestHandler>>>;
+/** A step by limit class, which counts a request against the limit; absent for a class without a limit. */
+export type Limiters = Readonly<Partial<Record<Endpoint['limit'], Step>>>;
 
-/** What a limiter adds to a request that it has counted. */
-interface Counted {
-  limiter?: { readonly name: string; readonly policy: string };
-  rateLimit?: RateLimitInfo;
-}
-
-/** The middleware of each class that has a limit. IPv6 clients are counted by their /56 prefix: a subscriber has at least one. */
+/** The step of each class that has a limit. IPv6 clients are counted by their /56 prefix: a subscriber has at least one. */
 export function createLimiters({ windowS, orders, reads }: RateLimits): Limiters {
   return {
     ...(orders === 0 ? {} : { orders: limiter('orders', orders, windowS) }),
@@ -30,46 +23,36 @@ export function createLimiters({ windowS, orders, reads }: RateLimits): Limiters
 }
 
 /**
- * The headers of draft-ietf-httpapi-ratelimit-headers-08 for a counted request, as the flat list that `writeHead` takes; empty for a
- * request that is not counted. Not written by the library: its `setHeader` per header and its SHA-256 per request cost as much time as
- * the rest of the shell takes for an order.
+ * Sets the headers of draft-ietf-httpapi-ratelimit-headers-08. Not by the library, which adds a hash of the client's address, by a SHA-256
+ * per request.
  */
-export function limitHeaders(request: IncomingMessage): readonly string[] {
-  const { rateLimit: info, limiter: own } = request as Counted;
-  if (info === undefined || own === undefined) return NONE;
-  return ['RateLimit', `"${own.name}"; r=${info.remaining}; t=${secondsLeft(info)}`, 'RateLimit-Policy', own.policy];
-}
-
-const NONE: readonly string[] = [];
-
-function limiter(name: string, limit: number, windowS: number): RequestHandler {
-  const own = { name, policy: `"${name}"; q=${limit}; w=${windowS}` };
+function limiter(name: string, limit: number, windowS: number): Step {
+  const policy = `"${name}"; q=${limit}; w=${windowS}`;
   const count = rateLimit({
     windowMs: windowS * 1_000,
     limit,
     standardHeaders: false,
     legacyHeaders: false,
-    keyGenerator: (request) => addressKey(request.ip),
+    keyGenerator: ({ ip }) => addressKey(ip),
     handler: (request, _response, next) => {
-      const { rateLimit: info } = request as Counted;
-      const retryAfterS = info === undefined ? windowS : secondsLeft(info);
-      next(new RequestError('rate_limited', `at most ${limit} ${name} in ${windowS} s`, [], { retryAfterS }));
+      next(new RequestError('rate_limited', `at most ${limit} ${name} in ${windowS} s`, [], { retryAfterS: secondsLeft(request) }));
     },
     // The library's checks compare Express' trust-proxy setting with headers that any client may send.
     validate: false,
-  });
-  return (request, response, next) => {
-    (request as Counted).limiter = own;
-    return count(request, response, next);
+  }) as Step;
+  const secondsLeft = (request: object): number => {
+    const { resetTime } = (request as { readonly rateLimit: RateLimitInfo }).rateLimit;
+    // By the wall clock, which the library's counters use.
+    return Math.max(1, Math.ceil(((resetTime?.getTime() ?? 0) - Date.now()) / 1_000));
   };
+  return (request, response, next) => count(request, response, (error?: unknown) => {
+    const { remaining } = (request as unknown as { readonly rateLimit: RateLimitInfo }).rateLimit;
+    response.set({ 'RateLimit': `"${name}"; r=${remaining}; t=${secondsLeft(request)}`, 'RateLimit-Policy': policy });
+    next(error);
+  });
 }
 
 /** By what a client is counted: its IPv4 address, or the /56 prefix of its IPv6 address. Empty when the address is not known any more. */
 export function addressKey(address = ''): string {
   return ipKeyGenerator(address);
-}
-
-/** Seconds until the window ends, at least 1, by the wall clock, which the library's counters use. */
-function secondsLeft({ resetTime }: RateLimitInfo): number {
-  return Math.max(1, Math.ceil(((resetTime?.getTime() ?? 0) - Date.now()) / 1_000));
 }

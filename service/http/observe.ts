@@ -3,15 +3,23 @@ import { randomUUID } from 'node:crypto';
 import type { CancelOrderHandler } from '../../command/orders/cancel-order.js';
 import type { PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { RequestError } from '../../engine/records/errors.js';
+import type { Endpoint } from '../api/endpoint.js';
 import type { OrderHandlers } from '../api/endpoints.js';
 import type { RefusedConnection } from './connections.js';
-import type { Observer } from './shell.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../status/metrics.js';
 
+/** Is told about each answered request. */
+export interface Observer {
+  /** Called after the answer is handed to the socket. `seconds`: from the request's headers to its answer, of a stream to its beginning. */
+  answered(endpoint: Endpoint, status: number, seconds: number): void;
+  /** Logs an unexpected error. Returns the id under which it is logged. */
+  failed(error: unknown, what: string): string;
+}
+
 /** The command side's handlers as route handlers that count each result. */
 export function observedOrders(
-  metrics: Metrics, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
+  metrics: Pick<Metrics, 'order'>, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
 ): Pick<OrderHandlers, 'placeOrder' | 'cancelOrder'> {
   const counted = async <T>(result: string, work: () => Promise<T>): Promise<T> => {
     try {

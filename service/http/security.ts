@@ -12,10 +12,10 @@ const forData: HelmetOptions = {
   permittedCrossDomainPolicies: false, xssFilter: false, hidePoweredBy: false,
 };
 
-/** The headers of every data answer, as the flat list of names and values that `writeHead` takes. */
-export function dataHeaders(): readonly string[] {
-  const headers: string[] = [];
-  const recorder = { setHeader: (name: string, value: string) => { headers.push(name, value); }, removeHeader: () => undefined };
+/** The headers of every data answer, with their names. */
+export function dataHeaders(): readonly (readonly [name: string, value: string])[] {
+  const headers: [string, string][] = [];
+  const recorder = { setHeader: (name: string, value: string) => { headers.push([name, value]); }, removeHeader: () => undefined };
   helmet(forData)({} as never, recorder as never, (error?: unknown) => { if (error !== undefined) throw error as Error; });
   return headers;
 }

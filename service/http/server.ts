@@ -1,8 +1,8 @@
-/** The HTTP server of the application: its limits, the answers that Node would give without a body, and the graceful close. */
-import http, { type IncomingMessage, type Server } from 'node:http';
+/** The HTTP server of the application: its limits, its answers to bytes that are not a request, and the graceful close. */
+import http, { type Server } from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { RequestError } from '../../engine/records/errors.js';
-import type { ClientError, ClientErrorCode } from '../api/errors.js';
+import type { ClientErrorCode } from '../api/errors.js';
 import { pause, within } from '../../engine/waiting.js';
 import { CannotStart } from '../cannot-start.js';
 import type { App } from './app.js';
@@ -24,22 +24,17 @@ const LINGER_MS = 1_000;
 /** A server for the application. It does not listen yet. `refused` is called for each connection beyond the limits. */
 export function createServer(app: App, limits: ServerLimits, refused: (connection: RefusedConnection) => void = () => undefined): Server {
   const server = http.createServer({
-    IncomingMessage: app.IncomingMessage,
-    ServerResponse: app.ServerResponse,
     maxHeaderSize: MAX_HEADER_BYTES,
     requestTimeout: limits.requestTimeoutMs,
     headersTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: Math.max(50, Math.min(1_000, limits.requestTimeoutMs / 2)),
     noDelay: true,
-    // Checked here: Node's own answer has no body.
+    // Checked by the application, as expectations are: Node's own answers have no body.
     requireHostHeader: false,
-  }, (request, response) => {
-    const fault = hostFault(request);
-    if (fault === undefined) app.handle(request, response); else app.refuse(request, response, fault);
-  });
+  }, app.handle);
   limitConnections(server, { limits, streams: app.streams, refused });
-  server.on('checkExpectation', (request, response) => { app.refuse(request, response, new RequestError('expectation_failed')); });
+  server.on('checkExpectation', app.handle);
   server.on('clientError', refuseBytes);
   server.on('connect', (_request, socket: Socket) => { endWith(socket, { status: 400, code: 'invalid_request', detail: 'the service is not a proxy' }); });
   server.on('connection', (socket) => {
@@ -47,14 +42,6 @@ export function createServer(app: App, limits: ServerLimits, refused: (connectio
     socket.once('close', () => { app.connections.delete(socket); });
   });
   return server;
-}
-
-/** Why RFC 9112 refuses the request's Host header lines; undefined when it does not. */
-function hostFault({ httpVersionMajor, httpVersionMinor, rawHeaders }: IncomingMessage): ClientError | undefined {
-  let lines = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') lines += 1;
-  if (lines === 1 || (lines === 0 && httpVersionMajor === 1 && httpVersionMinor === 0)) return undefined;
-  return new RequestError('invalid_request', 'Host: given once in every HTTP/1.1 request', [{ field: 'Host', message: 'given once' }]);
 }
 
 export interface Place {

@@ -11,21 +11,16 @@ export interface FittedConnections {
   readonly warning: string | undefined;
 }
 
-interface Descriptors {
-  /** How many this process may have open; undefined when the system does not tell. */
-  readonly available: number | undefined;
-  readonly perConnection: number;
-}
-
 /**
  * The limits, lowered in proportion when the process cannot have so many files open: a process without free descriptors cannot open its
- * files and databases either. Throws Error when not even a few connections are left.
+ * files and databases either. `available` descriptors, undefined when the system does not tell. Throws Error when not even a few
+ * connections are left.
  */
-export function fitConnections(limits: ConnectionLimits, { available, perConnection }: Descriptors): FittedConnections {
+export function fitConnections(limits: ConnectionLimits, available: number | undefined): FittedConnections {
   const { maxConnections, maxConnectionsPerAddress } = limits;
-  const needed = maxConnections * perConnection + OWN_DESCRIPTORS;
+  const needed = maxConnections + OWN_DESCRIPTORS;
   if (available === undefined || needed <= available) return { limits, warning: undefined };
-  const fitting = Math.floor((available - OWN_DESCRIPTORS) / perConnection);
+  const fitting = available - OWN_DESCRIPTORS;
   const why = `MAX_CONNECTIONS=${maxConnections} needs ${needed} open files, and this process may have ${available}`;
   const remedy = `raise the limit (\`ulimit -n ${needed}\`, or LimitNOFILE of a systemd unit) or lower MAX_CONNECTIONS`;
   if (fitting < 1) throw new Error(`${why}, of which the service itself needs ${OWN_DESCRIPTORS}: ${remedy}`);

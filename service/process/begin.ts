@@ -3,10 +3,10 @@ import { configHandler } from '../api/config-answer.js';
 import type { Endpoint, Reply, Route } from '../api/endpoint.js';
 import type { Database } from '../../query/database.js';
 import type { StopStep } from '../stop.js';
-import { loadRole } from '../roles/load-role.js';
 import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
 import type { RunningRole } from '../roles/role.js';
 import { neverFails } from './failure.js';
+import { startRole } from './start-role.js';
 import { openSharedParts, type OpenedParts, type OpenOptions, type SharedParts } from './shared-parts.js';
 
 /** A process whose roles all work. */
@@ -42,14 +42,14 @@ export function beginRoles(options: OpenOptions & { readonly abort: (reason: Err
     const { parts, failed } = opened = await openSharedParts(options);
     for (const name of names) {
       waits.signal.throwIfAborted();
-      const starting = loadRole(name).then((role) => role.start(parts)).then((role) => { running.set(name, role); });
+      const starting = startRole(name, parts).then((role) => { running.set(name, role); });
       await waits.during(() => `the ${name} role is starting`, Promise.race([starting, failed, ...failuresOf(running)]));
     }
     for (const role of running.values()) metrics.show(role.figures);
     working = {
       parts, roles: running, reads: running.has('query') || running.has('api') ? await parts.readModels() : undefined,
       handlers: new Map([...running.values()].flatMap(({ routes }) => routes.map(({ endpoint, handler }) => [endpoint, handler] as const))),
-      getConfig: configHandler({ config: options.config, chains: [...parts.chains.values()], now: parts.now }),
+      getConfig: configHandler({ config: options.config, chains: [...parts.chains.values()], now: () => parts.clock.now() }),
     };
   }
 

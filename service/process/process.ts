@@ -1,5 +1,6 @@
 /** One process: the roles that its settings name, on shared parts, behind one HTTP server that listens from the beginning. */
 import { RequestError } from '../../engine/records/errors.js';
+import { pause } from '../../engine/waiting.js';
 import { allEndpoints, serviceEndpoints } from '../api/endpoints.js';
 import type { Endpoint, Handlers, Route } from '../api/endpoint.js';
 import { cancelOrder } from '../api/endpoints/orders.js';
@@ -34,17 +35,10 @@ export interface ExchangeProcess {
   readonly url: string;
   /** Resolves when each role works. Rejects with the reason why the process cannot work. */
   readonly started: Promise<void>;
-  /** The roles for which requests may be sent here, and those whose work another process does at the moment. */
-  takes(): Taken;
   /** The steps that stop the process, in order, also before its start is over. */
   readonly stopSteps: readonly StopStep[];
   /** Rejects when a part has failed and the process should end. */
   readonly failed: Promise<never>;
-}
-
-export interface Taken {
-  readonly serves: readonly RoleName[];
-  readonly standsBy: readonly RoleName[];
 }
 
 const THIS_MACHINE: Machine = { clocks: machineClocks, spaceOf, lookEveryMs: 1_000 };
@@ -54,15 +48,15 @@ export interface OpeningProcess {
   readonly resources: Resources;
   readonly logger: Logger;
   readonly machine?: Machine | undefined;
-  /** Resolves when nobody sends requests here any more, now that this process has said that it leaves. */
-  readonly forgotten: () => Promise<void>;
+  /** For how long it goes on serving after it has said that it leaves, so that a proxy notices. */
+  readonly graceMs: number;
 }
 
 /**
  * Listens at once, and starts the roles in their order. Until each role works, `/health/ready` says what is waited for and every other
  * endpoint answers 503. When the promise rejects, nothing is left running.
  */
-export async function openProcess({ config, resources, logger, machine = THIS_MACHINE, forgotten }: OpeningProcess): Promise<ExchangeProcess> {
+export async function openProcess({ config, resources, logger, machine = THIS_MACHINE, graceMs }: OpeningProcess): Promise<ExchangeProcess> {
   const { urls, chains, started: startedHere } = resources;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
@@ -81,18 +75,17 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
     if (now === undefined) return readinessAnswer(config.roles, [{ reasons: startingReasons([...left, ...waits.reasons()]) }, ...own]);
     return readinessAnswer(config.roles, [{ reasons: [...left, ...reasonsOf(now, role)] }, ...own, ...await healthOf(now, role)]);
   } });
-  const { url, stop } = await serve(app, { config, metrics, logger, filesPerConnection: 1 });
+  const { url, stop } = await serve(app, { config, metrics, logger });
   const { started, failed, stopSteps } = beginning = beginRoles({
     config, roles, urls, chains, logger, metrics, machine, waits, abort: (reason) => { ending.abort(reason); },
   });
   return {
     url, started, failed,
-    takes: () => leaving.isSaid ? { serves: [], standsBy: [] } : takenBy(working()),
     stopSteps: [
       { what: 'say that this process leaves', async run() {
         leaving.isSaid = true;
         app.leave();
-        if (working() !== undefined) await forgotten();
+        if (working() !== undefined) await pause(graceMs);
       } },
       { what: 'stop taking requests', run: async () => {
         await stop();
@@ -105,7 +98,7 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
 
 /** Opens a process and waits until each role works, so that it has caught up with the history. When the promise rejects, nothing is left running. */
 export async function startProcess(config: Config, resources: Resources, logger: Logger, machine?: Machine): Promise<ExchangeProcess> {
-  const process = await openProcess({ config, resources, logger, machine, forgotten: () => Promise.resolve() });
+  const process = await openProcess({ config, resources, logger, machine, graceMs: 0 });
   try {
     await process.started;
     return process;
@@ -174,12 +167,6 @@ function reasonsOf({ roles }: Working, role: RoleName | undefined): string[] {
 function healthOf({ parts, roles }: Working, role: RoleName | undefined): Promise<ReadinessParts[]> {
   const asked = [...roles].filter(([name]) => role === undefined || name === role).map(([, running]) => running);
   return Promise.all([parts.conditions.health(), ...asked.map((each) => each.health())]);
-}
-
-function takenBy(working: Working | undefined): Taken {
-  const roles = [...working?.roles ?? []];
-  const isStandby = ([, role]: (typeof roles)[number]): boolean => role.standsBy?.() === true;
-  return { serves: roles.filter((each) => !isStandby(each)).map(([name]) => name), standsBy: roles.filter(isStandby).map(([name]) => name) };
 }
 
 /** The answer to `/health/ready`: status 503 when there is a reason not to send requests to the process. */

@@ -13,8 +13,6 @@ export interface Serving {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly logger: Logger;
-  /** Open files that one client connection may need. */
-  readonly filesPerConnection: number;
   /** How many files the process may have open; undefined when the system does not tell. */
   readonly openFiles?: () => Promise<number | undefined>;
 }
@@ -29,8 +27,8 @@ export interface Listener {
 const METRICS_CONNECTIONS = 64;
 
 /** Starts listening. Rejects with the reason when an address cannot be had; then nothing is left listening. */
-export async function serve(app: App, { config, metrics, logger, filesPerConnection, openFiles = openFilesLimit }: Serving): Promise<Listener> {
-  const { limits, warning } = fitConnections(config, { available: await openFiles(), perConnection: filesPerConnection });
+export async function serve(app: App, { config, metrics, logger, openFiles = openFilesLimit }: Serving): Promise<Listener> {
+  const { limits, warning } = fitConnections(config, await openFiles());
   if (warning !== undefined) logger.warn(warning);
   metrics.show([{ name: 'exchange_http_connections', help: 'Number of open client connections', read: () => app.connections.size }]);
   const refused = connectionObserver(metrics, logger, () => performance.now());

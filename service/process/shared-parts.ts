@@ -10,7 +10,7 @@ import { orAborted } from '../../engine/waiting.js';
 import type { Database } from '../../query/database.js';
 import { orderDomains } from '../api/signing.js';
 import { openChain, type ChainAccess } from '../chains/chain-access.js';
-import { watchChain, type ChainWatch } from '../chains/chain-watch.js';
+import { watchesOf, type ChainWatch } from '../chains/chain-watch.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
 import { CannotStart } from '../cannot-start.js';
 import type { Config } from '../config.js';
@@ -25,6 +25,7 @@ import { checkDurability } from './log-durability.js';
 import { lagReasons, type ReadinessParts } from '../status/readiness.js';
 import { replicaFigures } from '../status/replica-figures.js';
 import type { RoleName } from '../roles/role-names.js';
+import type { Clock } from '../roles/role.js';
 import { rejection } from './failure.js';
 import type { Waits } from './waits.js';
 
@@ -45,8 +46,7 @@ export interface SharedParts {
   readonly urls: Urls;
   /** Identifies this start of the process in the records that it writes. */
   readonly writerId: string;
-  /** The trusted time of the process in milliseconds since the Unix epoch: what every command is stamped with. */
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly conditions: Conditions;
   readonly machine: Machine;
   /** Aborts when the process stops before its start is over: a start that waits for something ends then. */
@@ -139,10 +139,11 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
 
   const parts: SharedParts = {
     config, logger, metrics, urls, writerId, log, keccak256, chains, domains, advance, replica: replica.get, readModels: readModels.get,
-    now: conditions.clock.now, conditions, machine, starting: waits.signal,
+    clock: { now: conditions.clock.now, doubt: conditions.clock.doubt, monotonic: machine.clocks.monotonic },
+    conditions, machine, starting: waits.signal,
     logLength: length.current,
     replicaHealth: () => replicaHealth(replica.current(), { logLength: length.current(), maxLag: config.readyMaxLag }),
-    watch: watchesOf(replica.get, advance),
+    watch: watchesOf({ replica: replica.get, askToAdvance: (chainId) => { advance.ask(chainId); }, now: () => performance.now() }),
   };
   return {
     parts, failed: failure.promise,
@@ -188,21 +189,6 @@ async function openSafeLog({ config, roles, urls, logger, waits }: OpenOptions, 
       (error) => !(error instanceof CannotStart));
   }
   return openLogWhenThere({ url: urls.log, place, waits, failed });
-}
-
-/** Makes the watch of each chain at the first question for it. */
-function watchesOf(replica: () => Promise<Replica>, advance: AdvanceRequests): SharedParts['watch'] {
-  const watches = new Map<ChainAccess, Promise<ChainWatch>>();
-  return (access) => {
-    const watch = watches.get(access) ?? replica().then(({ view, onStep }) => {
-      const askToAdvance = () => { advance.ask(access.chain.chainId); };
-      const made = watchChain({ access, view, askToAdvance, now: () => performance.now() });
-      onStep(() => { made.stepped(); });
-      return made;
-    });
-    watches.set(access, watch);
-    return watch;
-  };
 }
 
 /** Closes the log when the clock cannot be trusted. */

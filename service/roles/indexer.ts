@@ -1,25 +1,37 @@
 /** The indexer role: records what the exchange's contracts did in the final blocks of each chain. Without a chain, opens the catalogue's markets. */
 import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
+import type { Log } from '../../engine/log/log.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
 import { pause } from '../../engine/waiting.js';
 import { CannotStart } from '../cannot-start.js';
-import { openMissingMarkets, readCatalogue } from '../chains/catalogue.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import { createAwayAlarm } from '../chains/chain-alarms.js';
 import { createIndexerHealth } from '../chains/indexer-health.js';
 import type { Figure } from '../status/metrics.js';
-import type { IndexerHealth } from '../status/readiness.js';
 import { neverFails } from '../process/failure.js';
-import type { Role } from './role.js';
-import type { SharedParts } from '../process/shared-parts.js';
+import type { IndexerHealth, ReadinessParts } from '../status/readiness.js';
+import type { Clock, Role } from './role.js';
 
-export const indexer: Role = {
-  async start(parts) {
-    const replica = await parts.replica();
-    if (parts.chains.size === 0) await openCatalogue(parts, replica);
-    const running = await Promise.all([...parts.chains.values()].map((access) => startIndexer(access, replica, parts)));
-    parts.advance.listen((chainId) => { running.find((each) => each.chainId === chainId)?.advance(); });
+export interface IndexerPorts {
+  readonly log: Log;
+  readonly replica: Replica;
+  readonly replicaHealth: () => ReadinessParts;
+  /** By chain id. */
+  readonly chains: ReadonlyMap<number, ChainAccess>;
+  /** Calls the listener with each chain that a process wants to have looked at now. */
+  readonly onAskedToAdvance: (listener: (chainId: number) => void) => void;
+  /** Opens the markets of the catalogue; called where there is no chain on which they are created. */
+  readonly openCatalogue: (replica: Replica) => Promise<void>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export const indexer: Role<IndexerPorts> = {
+  async start(ports) {
+    const { chains: accesses, replica } = ports;
+    if (accesses.size === 0) await ports.openCatalogue(replica);
+    const running = await Promise.all([...accesses.values()].map((access) => startIndexer(access, ports)));
+    ports.onAskedToAdvance((chainId) => { running.find((each) => each.chainId === chainId)?.advance(); });
     const chains = () => running.map(({ health }) => health());
     return {
       routes: [], figures: indexerFigures(chains), failed: neverFails,
@@ -28,21 +40,13 @@ export const indexer: Role = {
         // A chain that is unreachable or late is not a reason: orders can be taken, and their fills wait.
         const reasons = now.flatMap(({ chainId, stopped }) => stopped === null ? [] : `chain ${chainId} is not followed any more: ${stopped}`);
         const contradicted = now.flatMap(({ resolutionTrouble }) => resolutionTrouble ?? []);
-        const { engine, reasons: replicaReasons } = parts.replicaHealth();
+        const { engine, reasons: replicaReasons } = ports.replicaHealth();
         return { reasons: [...replicaReasons, ...reasons, ...contradicted], chains: now, ...engine === undefined ? {} : { engine } };
       },
       async stop() { await Promise.all(running.map((each) => each.stop())); },
     };
   },
 };
-
-async function openCatalogue({ config, log, keccak256, now }: SharedParts, { view, outcomeOf }: Replica): Promise<void> {
-  const catalogue = await readCatalogue(config.catalogue);
-  await openMissingMarkets({
-    catalogue, chainId: config.chainId, keccak256, outcomeOf, now, isKnown: (marketId) => view.market(marketId) !== undefined,
-    append: (record) => log.append('commands', [record]),
-  });
-}
 
 interface RunningIndexer {
   readonly chainId: number;
@@ -59,10 +63,11 @@ const WATCH_MS = 5_000;
 const OUTCOME_POLL_MS = 50;
 
 /** Resolves when the chain's final blocks are recorded, or at once when the chain cannot be reached. */
-async function startIndexer(access: ChainAccess, replica: Replica, { log, now }: SharedParts): Promise<RunningIndexer> {
+async function startIndexer(access: ChainAccess, { log, replica, clock }: IndexerPorts): Promise<RunningIndexer> {
   const { chain, configured: { pollMs, stalledAfterMs }, rpc, report } = access;
   const { chainId } = chain;
   const { view, outcomeOf } = replica;
+  const now = () => clock.now();
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, access.signal]);
   let started: Indexer | undefined;
@@ -91,14 +96,14 @@ async function startIndexer(access: ChainAccess, replica: Replica, { log, now }:
 }
 
 /** Resolves when the replica has decided every command that is in the log now. */
-async function caughtUp(log: SharedParts['log'], { view, outcomeOf }: Replica): Promise<void> {
+async function caughtUp(log: Log, { view, outcomeOf }: Replica): Promise<void> {
   const length = await log.length('commands');
   if (view.position < length) await outcomeOf(length - 1);
 }
 
 /** The recorded digest at a log position; undefined if the log has no command there. */
 async function digestAt(
-  position: number, { log, replica, signal }: { log: SharedParts['log']; replica: Replica; signal: AbortSignal },
+  position: number, { log, replica, signal }: { log: Log; replica: Replica; signal: AbortSignal },
 ): Promise<string | undefined> {
   // A command in the log will have an outcome, but it may not be recorded yet.
   if (position >= replica.view.position && position >= await log.length('commands')) return undefined;

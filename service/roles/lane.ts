@@ -1,7 +1,7 @@
 /** The lane role: signs and sends the transactions that other roles request, one lane per key and chain. Of two processes with a key, one sends. */
 import { createLane } from '../../command/lane/lane.js';
-import type { Lane } from '../../command/lane/lane-options.js';
-import { createOutbox } from '../../command/lane/outbox.js';
+import type { Lane, LanePolicy } from '../../command/lane/lane-options.js';
+import type { Outbox } from '../../command/lane/outbox.js';
 import type { Attempt, HeldRequest } from '../../command/lane/requests.js';
 import { relaySubmissionOf } from '../../command/relayer/note.js';
 import { submissionOf } from '../../command/settlement/submission.js';
@@ -12,8 +12,7 @@ import { textOf } from '../chains/indexer-health.js';
 import type { Figure } from '../status/metrics.js';
 import type { LaneHealth } from '../status/readiness.js';
 import { neverFails } from '../process/failure.js';
-import type { Role } from './role.js';
-import type { SharedParts } from '../process/shared-parts.js';
+import type { Clock, Role } from './role.js';
 
 /** The name of the key that signs settlement transactions. */
 export const OPERATOR = 'operator';
@@ -22,9 +21,19 @@ export const RELAYER = 'relayer';
 /** The name of the key that creates and resolves quick markets. */
 export const QUICK = 'quick';
 
-export const lane: Role = {
-  async start(parts) {
-    const running = await Promise.all([...parts.chains.values()].flatMap((access) => keysOf(access).map((key) => startLane(access, key, parts))));
+export interface LanePorts {
+  /** By chain id; the settings of each have its keys. */
+  readonly chains: ReadonlyMap<number, ChainAccess>;
+  readonly outbox: Outbox;
+  readonly log: Pick<Log, 'append'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** What differs from the lane's own policy and is not a chain's setting; absent: nothing. */
+  readonly policy?: Partial<LanePolicy>;
+}
+
+export const lane: Role<LanePorts> = {
+  async start(ports) {
+    const running = await Promise.all([...ports.chains.values()].flatMap((access) => keysOf(access).map((key) => startLane(access, key, ports))));
     const lanes = () => running.flatMap(({ health }) => health() ?? []);
     return {
       routes: [], figures: laneFigures(lanes), failed: neverFails,
@@ -46,15 +55,16 @@ function keysOf({ chain: { chainId }, configured: { operatorKey, relayerKey, qui
   return [{ name: OPERATOR, privateKey: operatorKey }, ...optional(RELAYER, relayerKey), ...optional(QUICK, quickKey)];
 }
 
-async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKey, { urls, log, now, machine: { clocks } }: SharedParts) {
+async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKey, { outbox, log, clock, policy }: LanePorts) {
   const { chain, rpc, report, configured: { pollMs, maxFeePerGas } } = access;
   const stopping = new AbortController();
   let started: Lane | undefined;
   await access.begin(async () => {
     started ??= await createLane({
-      chain, rpc, report, key, privateKey, outbox: createOutbox({ url: urls.outbox }), now: () => Math.round(clocks.monotonic()),
-      signal: AbortSignal.any([stopping.signal, access.signal]), policy: { pollMs, ...maxFeePerGas === undefined ? {} : { maxFeePerGas } },
-      announce: (attempt, request) => announce(attempt, request, { chainId: chain.chainId, log, now }),
+      chain, rpc, report, key, privateKey, outbox, now: () => Math.round(clock.monotonic()),
+      signal: AbortSignal.any([stopping.signal, access.signal]),
+      policy: { ...policy, pollMs, ...maxFeePerGas === undefined ? {} : { maxFeePerGas } },
+      announce: (attempt, request) => announce(attempt, request, { chainId: chain.chainId, log, now: () => clock.now() }),
     });
   });
   return {
@@ -72,7 +82,7 @@ async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKe
 
 /** Records a transaction before it is broadcast, so that the history expects its result on the chain. */
 async function announce(
-  { txHash }: Attempt, { purpose, note }: HeldRequest, { chainId, log, now }: { chainId: number; log: Log; now: () => number },
+  { txHash }: Attempt, { purpose, note }: HeldRequest, { chainId, log, now }: { chainId: number; log: Pick<Log, 'append'>; now: () => number },
 ): Promise<void> {
   const command = purpose === 'settlement'
     ? submissionOf(note, { chainId, txHash, at: now() })

@@ -1,70 +1,67 @@
 /** The prices role: records what the price sources say, creates and resolves quick markets. Of several processes one records, and one sends. */
 import { LANE_POLICY } from '../../command/lane/lane-options.js';
-import { openLaneUser } from '../../command/lane/lane-user.js';
+import type { OpenLaneUser } from '../../command/lane/requests.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
 import { pastPrice } from '../../command/prices/past-price.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
-import { createPriceSources } from '../../command/prices/price-sources.js';
-import type { ProviderUrls } from '../../command/prices/source-urls.js';
 import { runRecorder, type Recorder } from '../../command/prices/recorder.js';
-import { openRecorderSession, soleRecorder } from '../../command/prices/sole-recorder.js';
-import { AGENDA_RULES } from '../../command/quick/agenda.js';
+import { soleRecorder, type SoleRecorderOptions } from '../../command/prices/sole-recorder.js';
+import { QUICK_RULES } from '../../command/quick/quick-jobs.js';
 import { runQuickMarkets, type QuickMarkets } from '../../command/quick/quick-markets.js';
+import type { Schedule } from '../../command/quick/terms.js';
+import type { Keccak256 } from '../../command/signing/keccak.js';
+import type { Log } from '../../engine/log/log.js';
+import type { Report } from '../../engine/report.js';
 import type { Replica } from '../../engine/run/replica.js';
-import { pause } from '../../engine/waiting.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import { createTroubleAlarm } from '../chains/chain-alarms.js';
-import type { Config } from '../config.js';
-import { reportTo } from '../logger.js';
+import type { ChainWatch } from '../chains/chain-watch.js';
 import type { Figure } from '../status/metrics.js';
 import { neverFails } from '../process/failure.js';
-import type { PricesHealth, QuickMarketsHealth } from '../status/readiness.js';
-import type { SharedParts } from '../process/shared-parts.js';
+import type { PricesHealth, QuickMarketsHealth, ReadinessParts } from '../status/readiness.js';
 import { QUICK } from './lane.js';
-import type { Role } from './role.js';
+import type { Clock, Role } from './role.js';
 
 const WATCH_MS = 5_000;
 /** Quick markets are looked at once while the indexer looks so many times. */
 const QUICK_POLLS = 5;
 
-export const prices: Role = {
-  async start(parts) {
-    const replica = await parts.replica();
-    const sources = openSources(parts);
-    const recording = sources.length === 0 ? undefined : startRecording(sources, { replica, parts });
-    const chains = await Promise.all([...parts.chains.values()].map((access) => startChain(access, { replica, sources, parts })));
+export interface PricesPorts {
+  /** The best first; without one, no price is recorded and no quick market is created. */
+  readonly sources: readonly PriceSource[];
+  readonly assets: readonly string[];
+  /** The quick markets to create. */
+  readonly schedule: Schedule;
+  /** Opens the session whose holder records prices. */
+  readonly openRecorderSession: SoleRecorderOptions['open'];
+  readonly log: Pick<Log, 'append'>;
+  readonly replica: Replica;
+  readonly replicaHealth: () => ReadinessParts;
+  /** By chain id. */
+  readonly chains: ReadonlyMap<number, ChainAccess>;
+  readonly watch: (access: ChainAccess) => Promise<ChainWatch>;
+  readonly laneUser: OpenLaneUser;
+  readonly keccak256: Keccak256;
+  readonly clock: Pick<Clock, 'now' | 'doubt'>;
+  /** How often to see whether a source is to be asked of the past, in milliseconds. */
+  readonly tickMs: number;
+  readonly report: Report;
+}
+
+export const prices: Role<PricesPorts> = {
+  async start(ports) {
+    const recording = ports.sources.length === 0 ? undefined : startRecording(ports);
+    const chains = await Promise.all([...ports.chains.values()].map((access) => startChain(access, ports)));
     const running = chains.filter((each) => each !== undefined);
     const quickMarkets = () => running.map(({ health }) => health());
     return {
       routes: [], figures: [...recording === undefined ? [] : priceFigures(recording), ...quickFigures(quickMarkets)],
       failed: recording === undefined ? neverFails : recording.failed,
-      health: () => ({ ...parts.replicaHealth(), prices: recording === undefined ? [] : [recording.health()], quickMarkets: quickMarkets() }),
+      health: () => ({ ...ports.replicaHealth(), prices: recording === undefined ? [] : [recording.health()], quickMarkets: quickMarkets() }),
       async stop() { await Promise.all([recording?.stop(), ...running.map(({ stop }) => stop())]); },
     };
   },
 };
-
-interface Grounds {
-  readonly replica: Replica;
-  readonly parts: SharedParts;
-}
-
-function openSources({ config, logger, now }: SharedParts): readonly PriceSource[] {
-  const { priceSources: names, pythApiKey, quickAssets: assets } = config;
-  if (names.length === 0 || assets.length === 0) return [];
-  const report = reportTo(logger);
-  const { sources, skipped } = createPriceSources({
-    names, assets, seed: 'prediction-exchange', urls: providerUrls(config), ...pythApiKey === '' ? {} : { pythKey: pythApiKey },
-    surroundings: { now, random: () => Math.random(), report, fetch, pause },
-  });
-  for (const line of skipped) report('note', line);
-  if (sources.length === 0) report('alarm', `of the price sources ${names.join(', ')} none can be used: there are no prices and no new quick markets`);
-  return sources;
-}
-
-function providerUrls({ pythUrl, coinbaseUrl, coinbaseStreamUrl, binanceUrl, binanceStreamUrl }: Config): ProviderUrls {
-  return { pyth: pythUrl, coinbase: coinbaseUrl, coinbaseStream: coinbaseStreamUrl, binance: binanceUrl, binanceStream: binanceStreamUrl };
-}
 
 interface Recording {
   readonly failed: Promise<never>;
@@ -73,15 +70,14 @@ interface Recording {
   stop(): Promise<void>;
 }
 
-function startRecording(sources: readonly PriceSource[], { replica: { view }, parts }: Grounds): Recording {
-  const { config, log, logger, now, urls, machine, conditions: { clock } } = parts;
+function startRecording({ sources, assets, openRecorderSession, log, replica: { view }, clock, tickMs, report }: PricesPorts): Recording {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const report = reportTo(logger);
-  const sole = soleRecorder({ open: (session) => openRecorderSession({ url: urls.outbox, ...session }), signal, report });
+  const now = () => clock.now();
+  const sole = soleRecorder({ open: openRecorderSession, signal, report });
   const recorder = runRecorder({
-    sources, assets: config.quickAssets, log, openBoundaries: () => view.openBoundaries(), holds: () => sole.holds(), now, doubt: () => clock.doubt(),
-    tickMs: machine.lookEveryMs, signal, report,
+    sources, assets, log, openBoundaries: () => view.openBoundaries(), holds: () => sole.holds(), now, doubt: () => clock.doubt(),
+    tickMs, signal, report,
   });
   const failed = recorder.done.then(() => neverFails);
   failed.catch(() => undefined);
@@ -112,29 +108,28 @@ interface RunningChain {
 }
 
 /** Undefined for a chain without a key for quick markets. */
-async function startChain(
-  access: ChainAccess, { replica: { view }, sources, parts }: Grounds & { sources: readonly PriceSource[] },
-): Promise<RunningChain | undefined> {
+async function startChain(access: ChainAccess, ports: PricesPorts): Promise<RunningChain | undefined> {
   const { chain, rpc, report, configured: { quick: address, pollMs, maxFeePerGas = LANE_POLICY.maxFeePerGas } } = access;
   const { chainId } = chain;
-  const { config, now, keccak256, conditions: { clock } } = parts;
+  const { replica: { view }, sources, schedule, keccak256, clock } = ports;
+  const now = () => clock.now();
   const stopping = new AbortController();
   await access.begin(() => Promise.resolve());
   if (address === undefined) return undefined;
-  const watch = await parts.watch(access);
+  const watch = await ports.watch(access);
   const quickMarkets = runQuickMarkets({
     chain, reads: createChainReads(chain, rpc), keccak256, report, address, maxFeePerGas, now,
     doubt: () => clock.doubt(), verify: () => watch.verify(),
     signal: AbortSignal.any([stopping.signal, access.signal]),
-    lane: openLaneUser({ url: parts.urls.outbox, chainId, key: QUICK, purpose: 'quick_market' }),
+    lane: ports.laneUser({ chainId, key: QUICK, purpose: 'quick_market' }),
     view: {
       isKnown: (marketId) => view.market(marketId) !== undefined, unresolved: () => view.quickMarkets(chainId),
       nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0,
     },
     // Without a source no market could ever be resolved.
-    schedule: { assets: sources.length === 0 ? [] : config.quickAssets, intervalS: config.quickIntervalS, ahead: config.quickAhead },
+    schedule: sources.length === 0 ? { ...schedule, assets: [] } : schedule,
     hasStartPrice: async ({ asset, startTime: time }) => (await pastPrice({ asset, time, sources, nowMs: now() })).observation !== undefined,
-    rules: AGENDA_RULES, pollMs: QUICK_POLLS * pollMs,
+    rules: QUICK_RULES, pollMs: QUICK_POLLS * pollMs,
   });
   const look = createTroubleAlarm(`chain ${chainId}: the quick markets' sender`, { report, sender: quickMarkets });
   const timer = setInterval(look, WATCH_MS).unref();

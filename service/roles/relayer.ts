@@ -1,47 +1,74 @@
 /** The relayer role: sends what users have signed, records how it ended, and settles proposals that nobody settles. Of two processes, one does. */
 import { runKeeper, type KeeperStatus } from '../../command/keeper/keeper.js';
-import { WATCH_RULES } from '../../command/keeper/watch.js';
+import type { KeeperRules } from '../../command/keeper/keeper.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
-import { openDesk, type EndedRelay } from '../../command/relayer/desk.js';
-import { createQuota } from '../../command/relayer/quota.js';
+import { openRelaySender, type RelaySenderTimings } from '../../command/relayer/sender.js';
+import { createQuota, type QuotaLimits } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
 import { LANE_POLICY } from '../../command/lane/lane-options.js';
 import type { Report } from '../../engine/report.js';
-import { openLaneUser } from '../../command/lane/lane-user.js';
-import { createSignerRecovery } from '../../command/signing/recover.js';
-import { RequestError } from '../../engine/records/errors.js';
+import type { OpenLaneUser } from '../../command/lane/requests.js';
+import type { Keccak256 } from '../../command/signing/keccak.js';
+import type { SignerRecovery } from '../../command/signing/recover.js';
+import type { Log } from '../../engine/log/log.js';
 import type { Replica } from '../../engine/run/replica.js';
-import { relayOfRequest } from '../../query/claims.js';
-import type { Database } from '../../query/database.js';
 import { relayerRoutes } from '../api/endpoints/relayer.js';
 import type { ChainAccess } from '../chains/chain-access.js';
+import type { ChainWatch } from '../chains/chain-watch.js';
 import { createTroubleAlarm } from '../chains/chain-alarms.js';
 import { relayHistory } from './handlers/relay-history.js';
 import { createUserNonces } from './handlers/user-nonces.js';
 import type { Figure } from '../status/metrics.js';
 import { neverFails } from '../process/failure.js';
-import type { KeeperHealth, RelayerHealth } from '../status/readiness.js';
-import type { SharedParts } from '../process/shared-parts.js';
+import type { Conditions } from '../status/conditions.js';
+import type { KeeperHealth, ReadinessParts, RelayerHealth } from '../status/readiness.js';
 import { RELAYER } from './lane.js';
-import type { Role } from './role.js';
+import type { Clock, Role } from './role.js';
 
 const WATCH_MS = 5_000;
 /** The keeper looks once while the indexer looks so many times. */
 const KEEPER_POLLS = 5;
 
-export const relayer: Role = {
-  async start(parts) {
-    const { chains, keccak256, now, config, conditions } = parts;
-    const replica = await parts.replica();
-    const db = await parts.readModels();
+/** How relayed requests have ended, by the read models. */
+export interface EndedRelays {
+  /** How a request has ended; undefined when the read models know of no ending. */
+  ended: RelayChain['ended'];
+  /** Resolves when the read models include the log position. Throws RequestError `relay_unavailable` when that takes too long. */
+  caughtUp(position: number): Promise<void>;
+}
+
+export interface RelayerPorts {
+  readonly log: Log;
+  /** Identifies this start of the process in the records that it writes. */
+  readonly writerId: string;
+  readonly replica: Replica;
+  readonly replicaHealth: () => ReadinessParts;
+  readonly endedRelays: EndedRelays;
+  /** By chain id. */
+  readonly chains: ReadonlyMap<number, ChainAccess>;
+  readonly watch: (access: ChainAccess) => Promise<ChainWatch>;
+  readonly laneUser: OpenLaneUser;
+  readonly keccak256: Keccak256;
+  readonly recovery: SignerRecovery;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Throws RequestError while no command may be stamped or written. */
+  readonly admit: Conditions['admit'];
+  readonly quota: QuotaLimits;
+  readonly keeperRules: KeeperRules;
+  /** What differs from the relayer's own times; absent: nothing. */
+  readonly timings?: Partial<RelaySenderTimings>;
+}
+
+export const relayer: Role<RelayerPorts> = {
+  async start(ports) {
+    const { chains, keccak256, recovery, clock, replica, admit } = ports;
     const running = new Map<number, RunningChain>();
     for (const [chainId, access] of chains) {
-      const started = await startChain(access, { replica, db, parts });
+      const started = await startChain(access, ports);
       if (started !== undefined) running.set(chainId, started);
     }
-    const quota = createQuota({ gasPerOwner: BigInt(config.relayGasPerOwner), gasPerToken: BigInt(config.relayGasPerToken) }, monotonic);
     const relay = createRelayer({
-      keccak256, now, quota, recovery: await createSignerRecovery(keccak256),
+      keccak256, recovery, now: () => clock.now(), quota: createQuota(ports.quota, () => Math.round(clock.monotonic())),
       chains: new Map([...running].map(([chainId, { relayChain }]) => [chainId, relayChain])),
     });
     const relays = () => [...running.values()].map(({ health }) => health());
@@ -49,7 +76,7 @@ export const relayer: Role = {
       routes: relayerRoutes({
         // A request is a command, and deadlines are compared with the clock: what stops orders stops requests.
         async relay(asked) {
-          conditions.admit('order');
+          admit('order');
           return relay(asked);
         },
         getUserNonces: createUserNonces({ view: replica.view, chains }),
@@ -57,7 +84,7 @@ export const relayer: Role = {
       figures: relayerFigures(relays), failed: neverFails,
       standsBy: () => running.size > 0 && relays().every(({ standby }) => standby),
       // A relayer that stands by or waits is not a reason: it answers repeats, and says what it waits for.
-      health: () => ({ ...parts.replicaHealth(), relays: relays() }),
+      health: () => ({ ...ports.replicaHealth(), relays: relays() }),
       async stop() { await Promise.all([...running.values()].map(({ stop }) => stop())); },
     };
   },
@@ -69,74 +96,55 @@ interface RunningChain {
   stop(): Promise<void>;
 }
 
-interface Grounds {
-  readonly replica: Replica;
-  readonly db: Database;
-  readonly parts: SharedParts;
-}
-
 /** Undefined for a chain without a relayer's key. */
-async function startChain(access: ChainAccess, { replica, db, parts }: Grounds): Promise<RunningChain | undefined> {
+async function startChain(access: ChainAccess, ports: RelayerPorts): Promise<RunningChain | undefined> {
   const { chain, rpc, clientRpc, report, configured: { relayer: address, pollMs, maxFeePerGas = LANE_POLICY.maxFeePerGas } } = access;
   const { chainId, contracts } = chain;
   const reads = createChainReads(chain, rpc);
-  const { view } = replica;
+  const { replica: { view }, endedRelays, clock, laneUser } = ports;
+  const now = () => clock.now();
   const stopping = new AbortController();
   await access.begin(() => Promise.resolve());
   if (address === undefined) return undefined;
   const signal = AbortSignal.any([stopping.signal, access.signal]);
-  const watch = await parts.watch(access);
-  const desk = openDesk({
-    chainId, report, now: parts.now, signal,
-    lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'relay' }),
-    history: relayHistory(chainId, { ...parts, replica, watch }),
+  const watch = await ports.watch(access);
+  const sender = openRelaySender({
+    chainId, report, now, signal,
+    lane: laneUser({ chainId, key: RELAYER, purpose: 'relay' }),
+    history: relayHistory(chainId, { ...ports, watch }),
     endings: { contracts, confirmations: chain.confirmations, reads, relayer: address },
+    timings: ports.timings ?? {},
   });
   const keeper = runKeeper({
-    chain, reads, report, signal, maxFeePerGas, relayer: address, now: parts.now, verify: () => watch.verify(),
-    lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'keeper' }),
+    chain, reads, report, signal, maxFeePerGas, relayer: address, now, verify: () => watch.verify(),
+    lane: laneUser({ chainId, key: RELAYER, purpose: 'keeper' }),
     view: {
       proposals: () => view.openProposals(chainId), unproposed: () => view.unproposedMarkets(chainId),
       nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0,
     },
-    rules: { ...WATCH_RULES, graceS: parts.config.keeperGraceS }, pollMs: KEEPER_POLLS * pollMs,
+    rules: ports.keeperRules, pollMs: KEEPER_POLLS * pollMs,
   });
-  const looks = [['relayer', desk] as const, ['keeper', keeper] as const]
-    .map(([who, sender]) => createTroubleAlarm(`chain ${chainId}: the ${who}`, { report, sender }));
+  const looks = [['relayer', sender] as const, ['keeper', keeper] as const]
+    .map(([who, each]) => createTroubleAlarm(`chain ${chainId}: the ${who}`, { report, sender: each }));
   const timer = setInterval(() => { for (const look of looks) look(); }, WATCH_MS).unref();
   return {
     relayChain: {
-      chain, desk, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
+      chain, sender, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
       token: () => access.collateral(),
-      isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedByReadModel(db, requestId),
+      isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedRelays.ended(requestId),
       commitments: (owner) => view.commitments({ trader: owner, chainId }),
-      readModelCaughtUp: () => caughtUp(db, view.position - 1),
+      readModelCaughtUp: () => endedRelays.caughtUp(view.position - 1),
     },
     health() {
-      const { holds, open, trouble } = desk.status();
+      const { holds, open, trouble } = sender.status();
       return { chainId, address, standby: !holds, openRelays: open, trouble: trouble ?? null, keeper: keeperHealth(keeper.status()) };
     },
     async stop() {
       stopping.abort();
       clearInterval(timer);
-      await Promise.all([desk.done, keeper.done]);
+      await Promise.all([sender.done, keeper.done]);
     },
   };
-}
-
-/** The read model may lag: a request that it has as submitted may have ended, and its transaction is the answer all the same. */
-async function endedByReadModel(db: Database, requestId: string): Promise<EndedRelay | undefined> {
-  const found = await relayOfRequest(db, { requestId });
-  if (found?.txHash === undefined || found.status === 'requested') return undefined;
-  return { txHash: found.txHash, succeeded: found.status !== 'failed' };
-}
-
-async function caughtUp(db: Database, position: number): Promise<void> {
-  try {
-    await db.waitForPosition(position);
-  } catch (error) {
-    throw error instanceof RequestError ? new RequestError('relay_unavailable', 'the read models are behind') : error;
-  }
 }
 
 /** Raises an alarm for what the relayer lacks, once until it has sent something again. */
@@ -166,8 +174,4 @@ function relayerFigures(relays: () => readonly RelayerHealth[]): readonly Figure
     figure('exchange_keeper_overdue_proposals', 'Number of proposals not settled seven days after their dispute window', ({ keeper }) => keeper.overdueProposals),
     figure('exchange_keeper_troubled', '1 when the keeper cannot look or send', ({ keeper }) => keeper.trouble === null ? 0 : 1),
   ];
-}
-
-function monotonic(): number {
-  return Math.round(performance.now());
 }

@@ -2,11 +2,24 @@
 import type { Route } from '../api/endpoint.js';
 import type { Figure } from '../status/metrics.js';
 import type { ReadinessParts } from '../status/readiness.js';
-import type { SharedParts } from '../process/shared-parts.js';
 
-export interface Role {
+/**
+ * A role takes everything that it uses as ports, and opens nothing itself. So its process, the tests and the simulation start the same role,
+ * each with ports of its own: with Postgres and sockets, or in memory and on virtual time.
+ */
+export interface Role<Ports> {
   /** Resolves when the role works. Throws the reason when it cannot; then nothing of the role is left running. */
-  start(parts: SharedParts): Promise<RunningRole>;
+  start(ports: Ports): Promise<RunningRole>;
+}
+
+/** The time of a process, as its roles take it. */
+export interface Clock {
+  /** The trusted time in milliseconds since the Unix epoch: what every command is stamped with. */
+  now(): number;
+  /** Why the time is not trusted; undefined while it is. */
+  doubt(): string | undefined;
+  /** Milliseconds that never go back. */
+  monotonic(): number;
 }
 
 export interface RunningRole {

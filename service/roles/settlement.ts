@@ -2,48 +2,70 @@
  * The settlement role: takes in the fills of the feed, puts them into transactions, in order, and requests a lane to send them. The indexer
  * records whether they settled.
  */
-import { randomUUID } from 'node:crypto';
-import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
-import { runIntake, type Intake } from '../../command/settlement/intake.js';
-import { openStore } from '../../command/settlement/postgres-store.js';
+import type { OpenLaneUser } from '../../command/lane/requests.js';
+import { runIntake, type Intake, type IntakeOptions } from '../../command/settlement/intake.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
+import type { SettlementTimings } from '../../command/settlement/rules.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
+import type { PreparedDomain } from '../../command/signing/typed-data.js';
+import type { Log } from '../../engine/log/log.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
+import type { Report } from '../../engine/report.js';
 import type { ChainAccess } from '../chains/chain-access.js';
-import { openFillFeed, type OpenFeed } from '../feed/fill-feed.js';
+import type { OpenFeed } from '../feed/fill-feed.js';
 import { createWaitingAlarm } from '../chains/chain-alarms.js';
 import { watchChain } from '../chains/chain-watch.js';
 import { createSettlementHealth } from '../chains/settlement-health.js';
-import { reportTo } from '../logger.js';
 import type { Figure } from '../status/metrics.js';
 import { OPERATOR } from './lane.js';
 import type { IntakeHealth, SettlementHealth } from '../status/readiness.js';
 import { failureOf, neverFails, rejection } from '../process/failure.js';
 import { checkChains, checkOrder } from '../process/history-check.js';
-import type { Role } from './role.js';
-import type { SharedParts } from '../process/shared-parts.js';
+import type { Clock, Role } from './role.js';
 
 const WATCH_MS = 5_000;
 
-export const settlement: Role = {
-  async start(parts) {
-    const { chains: accesses, logger, urls, log } = parts;
+export interface SettlementPorts {
+  /** By chain id. */
+  readonly chains: ReadonlyMap<number, ChainAccess>;
+  /** The signing domains of orders by chain id: what the history has must be signed for them. */
+  readonly domains: ReadonlyMap<number, PreparedDomain>;
+  readonly openFeed: () => Promise<OpenFeed>;
+  /** Opens what the intake keeps. */
+  readonly openIntakeStore: IntakeOptions['openStore'];
+  readonly laneUser: OpenLaneUser;
+  /** For the signed orders, and for what the intake has missed. */
+  readonly log: Log;
+  /** Number of commands in the log, at most about a second old. */
+  readonly logLength: () => number;
+  /** Asks the indexers to look at a chain now. */
+  readonly askToAdvance: (chainId: number) => void;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** A new UUID. */
+  readonly newId: () => string;
+  readonly report: Report;
+  /** What differs from the worker's own times; absent: nothing. */
+  readonly timings?: Partial<SettlementTimings>;
+}
+
+export const settlement: Role<SettlementPorts> = {
+  async start(ports) {
+    const { chains: accesses, log } = ports;
     // Orders that settle nowhere have nothing to take in.
     if (accesses.size === 0) return { routes: [], figures: [], failed: neverFails, health: () => ({ reasons: [] }), stop: () => Promise.resolve() };
     const stopping = new AbortController();
-    const open = await openFillFeed(parts);
+    const open = await ports.openFeed();
     const foreign = rejection();
     const intake = runIntake({
-      openStore: (session) => openStore({ url: urls.outbox, ...session }),
-      feed: open.feed, log, now: parts.now, signal: stopping.signal, report: reportTo(logger),
+      openStore: ports.openIntakeStore, feed: open.feed, log, now: () => ports.clock.now(), signal: stopping.signal, report: ports.report,
       checkChains: (ofMarkets) => { checkChains(ofMarkets, [...accesses.keys()]); },
     });
     await intake.begun;
     const running = await Promise.all([...accesses.values()].map((access) => (
-      startSettlement(access, { intake, parts, stopping: stopping.signal, foreign: foreign.reject }))));
+      startSettlement(access, { intake, ports, stopping: stopping.signal, foreign: foreign.reject }))));
     const chains = () => running.map(({ health }) => health());
-    const intakes = () => [intakeHealth(intake, open, parts.logLength())];
+    const intakes = () => [intakeHealth(intake, open, ports.logLength())];
     return {
       routes: [], figures: [...settlementFigures(chains), ...intakeFigures(intakes), ...kafkaFigures(open)],
       failed: failureOf(Promise.race([foreign.promise, intake.done])),
@@ -58,23 +80,24 @@ export const settlement: Role = {
 
 interface Surroundings {
   readonly intake: Intake;
-  readonly parts: SharedParts;
+  readonly ports: SettlementPorts;
   readonly stopping: AbortSignal;
   /** Called when the orders of the history are not for this chain's contract. */
   readonly foreign: (error: unknown) => void;
 }
 
-async function startSettlement(access: ChainAccess, { intake, parts, stopping, foreign }: Surroundings) {
-  const { log, now, urls, advance, domains } = parts;
+async function startSettlement(access: ChainAccess, { intake, ports, stopping, foreign }: Surroundings) {
+  const { log, clock, askToAdvance, domains, laneUser, newId, timings = {} } = ports;
   const { chain, rpc, report } = access;
   const { chainId } = chain;
   const signal = AbortSignal.any([stopping, access.signal]);
   const watch = watchChain({
-    access, view: { cursor: () => cursorOf(intake, chainId) }, askToAdvance: () => { advance.ask(chainId); }, now: () => performance.now(),
+    access, view: { cursor: () => cursorOf(intake, chainId) }, askToAdvance: () => { askToAdvance(chainId); }, now: () => clock.monotonic(),
   });
   intake.onChange(() => { watch.stepped(); });
   const settledOnChain = createSettledOnChain(chain, createChainReads(chain, rpc));
-  const lane = openLaneUser({ url: urls.outbox, chainId, key: OPERATOR, purpose: 'settlement' });
+  const now = () => clock.now();
+  const lane = laneUser({ chainId, key: OPERATOR, purpose: 'settlement' });
   const check = (order: PlaceOrder): void => {
     const domain = domains.get(chainId);
     try {
@@ -88,8 +111,8 @@ async function startSettlement(access: ChainAccess, { intake, parts, stopping, f
   await access.begin(async () => {
     await watch.verify();
     started ??= runSettlement({
-      chain, log, report, now, signal, settledOnChain, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId: () => randomUUID(),
-      intake, lane, checkOrder: check,
+      chain, log, report, now, signal, settledOnChain, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId,
+      intake, lane, checkOrder: check, timings,
     });
   });
   let waiting = 0;

@@ -42,9 +42,9 @@ const ARROWS: readonly Arrow[] = [
     of: 'command/lane', may: ['command/lane/*', 'command/chain/*', 'command/signing/*', 'contracts-abi/*', ...ENGINE],
     because: 'the lane is above its users: they import its vocabulary, never the other way round',
   },
-  { of: 'command/rounds', may: ['command/rounds/*', 'command/lane/*', 'command/chain/*', ...ENGINE], because: 'it serves those users of a lane who work in rounds' },
+  { of: 'command/jobs', may: ['command/jobs/*', 'command/lane/*', 'command/chain/*', ...ENGINE], because: 'it serves those users of a lane who do jobs' },
   ...['settlement', 'relayer', 'keeper', 'prices', 'quick'].map((user) => ({
-    of: `command/${user}`, may: [`command/${user}/*`, ...user === 'settlement' ? ['command/feed/*'] : [], 'command/rounds/*', 'command/lane/*', 'command/chain/*', 'command/signing/*', 'command/orders/exact-json', 'contracts-abi/*', ...ENGINE],
+    of: `command/${user}`, may: [`command/${user}/*`, ...user === 'settlement' ? ['command/feed/*'] : [], 'command/jobs/*', 'command/lane/*', 'command/chain/*', 'command/signing/*', 'command/orders/exact-json', 'contracts-abi/*', ...ENGINE],
     because: 'the lane\'s users do not know each other',
   })),
   {

@@ -16,15 +16,14 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/chain/abi.ts', 'service/chains/*', 'tools/demo.ts', 'tools/demo/*', 'tools/market/*', 'tools/deploy/*', 'stack/*',
   ],
   'eventsource-parser': ['command/prices/providers/event-stream.ts', 'tools/demo/api.ts'],
-  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
+  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/security.ts', 'service/http/step.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'fs-native-extensions': ['service/machine/directory-lock.ts'],
   'hash-wasm': ['command/signing/keccak.ts'],
   'helmet': ['service/http/security.ts'],
-  'httpxy': ['stack/supervision/front.ts'],
   'kafkajs': ['command/feed/kafka/client.ts'],
   'lru-cache': [
-    'command/chain/holdings.ts', 'command/relayer/desk.ts', 'command/feed/signed-orders.ts', 'projections/*', 'service/access/authenticate.ts',
+    'command/chain/holdings.ts', 'command/relayer/sender.ts', 'command/feed/signed-orders.ts', 'projections/*', 'service/access/authenticate.ts',
   ],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',

@@ -1,6 +1,7 @@
 /** A seeded mix of book operations: 50 % orders that rest, 30 % that cross, 20 % cancels of orders that rest at that time. */
 import { HASH_WORDS, readHash } from '../../engine/book/order-hash.js';
 import { YES, type Side } from '../../engine/records/fields.js';
+import { createRandom } from '../support/random-commands.js';
 import { Matching, type Place } from './book-matching.js';
 
 /** Both kinds have all the fields, so that code that meets both meets one kind of object. A cancel reads only `book` and the hash. */
@@ -38,15 +39,10 @@ export function bookOperations(seed: number, given: { books: number; resting: nu
   return operations;
 }
 
-/** Numbers of 0 to 1 (mulberry32): good enough to shuffle with, and the same on every machine. */
+/** Numbers of 0 to 1, the same on every machine. */
 export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b_79f5) | 0;
-    let x = Math.imul(state ^ (state >>> 15), 1 | state);
-    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const random = createRandom(seed);
+  return () => random() / 2 ** 32;
 }
 
 /** A hash as the engine meets it: a flat string, as JSON.parse makes them, not one that is still in pieces. */

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { createKafkaFeed } from '../../command/feed/kafka/kafka-feed.js';
 import { SEND_MESSAGES, publish, type PublishOptions } from '../../command/feed/kafka/publisher.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
+import { openCheckpoints } from '../../command/feed/kafka/checkpoints.js';
 import { runPublisher, type Publisher } from '../../command/feed/kafka/run-publisher.js';
 import type { FillFeed } from '../../command/feed/fill-feed.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
@@ -133,7 +134,8 @@ async function delays(scene: Scene): Promise<BenchLine[]> {
   const open = () => clientTo({ brokers: [broker.address] });
   // Both topics at once, as the role feed has them.
   const publishers = ([[topic, encodeMessages], [newTopic(), createSignedEncoder(log)]] as const).map(([name, encode]) => runPublisher({
-    open, topic: described(name), encode, url: scene.url, logFeed, log, report: silent, signal: stop.signal,
+    open, topic: described(name), encode, openCheckpoints: (session) => openCheckpoints({ ...session, url: scene.url }),
+    logFeed, log, report: silent, signal: stop.signal,
   }));
   await Promise.all(publishers.map((publisher) => reaches(publisher, BEHIND + PACED)));
   const byKafka = await delay(scene, createKafkaFeed({ open, topic, group: topic, logFeed, log, report: silent }), BEHIND + PACED);

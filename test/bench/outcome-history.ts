@@ -2,7 +2,7 @@
 import type { CommandOutcome as RecordedEvents } from '../../engine/records/codec.js';
 import type { Event, FillMatched, OrderAccepted } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
-import { createRandom } from '../support/random-commands.js';
+import { createDice } from '../support/random-commands.js';
 
 interface Resting {
   readonly order: OrderAccepted;
@@ -22,8 +22,7 @@ const BATCH = 50;
 export function outcomeHistory({ seed, length, markets, traders }: {
   seed: number; length: number; markets: number; traders: number;
 }): RecordedEvents[] {
-  const random = createRandom(seed);
-  const below = (n: number) => random() % n;
+  const { below } = createDice(seed);
   const books = Array.from({ length: markets * 4 }, (): Resting[] => []);
   const unsettled: FillMatched[] = [];
   let fills = 0;

@@ -23,7 +23,9 @@ export async function restartBench(url: string): Promise<BenchLine[]> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
   const log = await openLog(url);
   try {
-    const bytes = await logBytesOf(url, () => fill(log, directory));
+    const opening = marketCommands();
+    const bytes = await logBytesOf(url, () => (
+      fill(log, { commands: [...opening, ...mix(RECORDS - opening.length)], directory, afterSnapshot: AFTER_SNAPSHOT })));
     const fromSnapshotS = await restartS(log, directory);
     const replayS = await restartS(log, undefined);
     const readS = await bareReadS(log);
@@ -41,12 +43,13 @@ export async function restartBench(url: string): Promise<BenchLine[]> {
   }
 }
 
-/** Writes a history as the service would have, and a snapshot of it. */
-async function fill(log: Log, directory: string): Promise<void> {
+/** Writes a history as the service would have, and a snapshot of it with so many records behind it. */
+export async function fill(log: Log, { commands, directory, afterSnapshot }: {
+  commands: readonly Buffer[]; directory: string; afterSnapshot: number;
+}): Promise<void> {
   const engine = createEngine();
-  const opening = marketCommands();
-  const commands = [...opening, ...mix(RECORDS - opening.length)];
-  for (let from = 0; from < RECORDS; from += PAGE) {
+  const last = commands.length - afterSnapshot;
+  for (let from = 0; from < commands.length; from += PAGE) {
     const page = commands.slice(from, from + PAGE);
     const outcomes = page.map((data): NewRecord => {
       const { position, text, digest } = engine.step(data);
@@ -54,7 +57,7 @@ async function fill(log: Log, directory: string): Promise<void> {
     });
     await appendAll(log, 'commands', page.map((data, i) => ({ id: recordId(`bench:${from + i}`), data })));
     await appendAll(log, 'outcomes', outcomes);
-    if (from + PAGE === RECORDS - AFTER_SNAPSHOT) await saveSnapshot(directory, engine.state.position, encodeSnapshot(engine));
+    if (from < last && from + PAGE >= last) await saveSnapshot(directory, engine.state.position, encodeSnapshot(engine));
   }
 }
 

@@ -1,8 +1,10 @@
-/** Orders on one process with all roles, and on a stack of one process per role: at its address, and at its api process, which has no engine role. */
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+/** Orders on one process with all roles, and on the api process of a stack of one process per role, which has no engine role. */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '../support/role-processes.js';
 import { spawnService, spawnStack, type SpawnedService } from '../support/service-process.js';
+import { ROLE_NAMES } from '../../service/roles/role-names.js';
 import type { BenchLine } from './line.js';
 import type { LoadResult } from './load.js';
 import { CONNECTIONS, load, orderSigner } from './order-load.js';
@@ -20,11 +22,11 @@ export async function rolesBench(): Promise<BenchLine[]> {
   await chmod(directory, 0o755);
   try {
     const one = await withService(spawnService({ DATA_DIR: join(directory, 'one'), CHAINS: 'none' }), (url) => measure(url, Number(new URL(url).port), 1));
-    const dataDir = join(directory, 'roles');
-    const [front, api] = await withService(spawnStack({ DATA_DIR: dataDir, CHAINS: 'none' }), async (url) => [
-      await measure(url, Number(new URL(url).port), 2), await measure(url, await portOf('api', dataDir), 3),
-    ] as const);
-    return [...lines('a process per role, at the stack\'s address', front, one), ...lines('a process per role, at the api process', api, one)];
+    // The api process is at PORT, the query process at the next port.
+    const [port] = await freePorts(1) as [number];
+    const stack = spawnStack({ DATA_DIR: join(directory, 'roles'), CHAINS: 'none', PORT: String(port) }, ROLE_NAMES.length);
+    const api = await withService(stack, () => measure(`http://127.0.0.1:${port + 1}`, port, 3));
+    return lines('a process per role, at the api process', api, one);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -61,9 +63,4 @@ async function withService<T>({ child, listening, exited }: SpawnedService, use:
     child.kill('SIGTERM');
     await exited;
   }
-}
-
-async function portOf(wanted: string, dataDir: string): Promise<number> {
-  const live = JSON.parse(await readFile(join(dataDir, 'roles.json'), 'utf8')) as { role: string; port: number }[];
-  return live.find(({ role }) => role === wanted)!.port;
 }

@@ -59,6 +59,22 @@ describe('chain: JSON-RPC under faults', () => {
     assert.deepEqual(await rpc.each('eth_blockNumber', []), []);
   });
 
+  it('answers that must fit together come from one node; when it fails, all of them from the next', async () => {
+    const rpc = open();
+    const read = () => rpc.onOneNode?.(async (node) => [await node.request('eth_blockNumber', []), await node.request('eth_gasPrice', [])]);
+    first.fate = ({ method }) => method === 'eth_gasPrice' ? 'drop' : 'pass';
+    assert.equal((await read())?.length, 2);
+    assert.deepEqual([first.calls, second.calls], [
+      ['eth_chainId', 'eth_blockNumber', 'eth_gasPrice'], ['eth_chainId', 'eth_blockNumber', 'eth_gasPrice'],
+    ]);
+    second.fate = () => 'drop';
+    await assert.rejects(read() ?? Promise.resolve(), ChainUnavailable);
+    nowMs += 2_000;
+    const revert = rpc.onOneNode?.((node) => node.request('eth_call', [{ to: `0x${'00'.repeat(20)}`, value: '0x1', from: `0x${'11'.repeat(20)}` }, 'latest']));
+    first.fate = () => 'pass';
+    await assert.rejects(revert ?? Promise.resolve(), RpcError);
+  });
+
   it('null is an answer', async () => {
     assert.equal(await open().request('eth_getTransactionReceipt', [`0x${'00'.repeat(32)}`]), null);
   });

@@ -9,7 +9,6 @@ describe('contracts: artifacts', () => {
     const args = { seq: 1n, buyOrder: `0x${'11'.repeat(32)}`, sellOrder: `0x${'22'.repeat(32)}`, price: 3n, size: 4n, cost: 5n } satisfies settlementArtifact.FillSettledArgs;
     const encoded = abi.encodeEventLog('FillSettled', Object.values(args));
     assert.deepEqual(abi.parseLog(encoded)!.args.toObject(), args);
-    const names: settlementArtifact.SettlementError[] = ['LengthMismatch', 'OnlySelf'];
-    for (const name of names) assert.ok(abi.getError(name) !== null, name);
+    for (const name of ['LengthMismatch', 'OnlySelf']) assert.ok(abi.getError(name) !== null, name);
   });
 });

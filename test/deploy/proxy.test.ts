@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
 import { errors, type ClientErrorCode } from '../../service/api/errors.js';
 import { parseConfig } from '../../service/config.js';
-import { commonHeaders } from '../../service/http/shell.js';
+import { COMMON_HEADERS } from '../../service/http/headers.js';
 import type { ErrorShape } from '../../service/api/error-shape.js';
 import { streamPrices } from '../../service/api/endpoints/prices.js';
 import { getMetrics } from '../../service/api/endpoints/service.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
-import { roleOf } from '../../service/api/role-of.js';
+import { roleOf } from '../support/role-of.js';
 import { textOf } from '../support/deploy-files.js';
 
 const routes = textOf('deploy/proxy/routes.conf');
@@ -33,10 +33,9 @@ describe('deploy: the proxy', () => {
 
   it('refuses as the exchange does: when no process answers, a client asks for too much at a time, or a body is too large', () => {
     assert.match(refusal, /default_type "";\nadd_header Content-Type \$exchange_error_type always;/);
-    const common = commonHeaders();
     for (const [, name = '', value = ''] of refusal.matchAll(/^add_header ([\w-]+) (.+) always;$/gm)) {
       if (name === 'Content-Type') continue;
-      const own = common[common.indexOf(name) + 1] ?? '';
+      const own = COMMON_HEADERS.get(name) ?? '';
       assert.ok(name === 'Access-Control-Expose-Headers' ? own.split(', ').includes(value) : own === value, name);
     }
     for (const endpoint of allEndpoints) {

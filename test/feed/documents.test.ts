@@ -2,19 +2,91 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
-import { Ajv } from 'ajv';
+import { createRequire } from 'node:module';
+import { Ajv, type ValidateFunction } from 'ajv';
 import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
 import { encodedExample, exampleOrders, examples } from '../../command/feed/documents/examples.js';
-import { MESSAGE_NAMES, MESSAGE_TYPES, SIGNED_NAMES, publishedSchema, schemaFile } from '../../command/feed/documents/schemas.js';
+import {
+  MESSAGE_NAMES, MESSAGE_TYPES, SIGNED_NAMES, publishedSchema, schemaFile,
+} from '../../command/feed/documents/schemas.js';
 import { FOLDER, publishedFiles } from '../../command/feed/documents/write.js';
 import { decodeMessage, encodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import { createSignedEncoder, type SignedFillMatched } from '../../command/feed/signed-fills.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { asyncapiFaults } from '../support/asyncapi.js';
-import { documentedMessages, documentedOrders } from '../support/documented-history.js';
+import { encodeCommand } from '../../engine/records/codec.js';
+import type { Command, PlaceOrder } from '../../engine/records/commands.js';
+import { BUY, SELL, YES } from '../../engine/records/fields.js';
+import { createEngine } from '../../engine/run/engine.js';
+import {
+  alice, bob, contractAddress, expiration, maker, marketId, placedAt, question, signature, txHash,
+} from '../../service/api/examples.js';
 import { feedHistory } from '../support/feed-history.js';
 import { appendAll } from '../support/log-records.js';
+
+const chainId = 31_337;
+const market = { marketId, question, description: '', category: 'defi', contractAddress, maker, expiration, chainId, marketKind: 'standard', ifOver: 'close' } as const;
+const order = { marketId, outcome: YES, price: 520_000, expiration: String(expiration), signature, kind: 'PlaceOrder', v: 1 } as const;
+const bytes32 = (digits: string) => `0x${digits.repeat(32)}`;
+
+/** The history whose messages the documents show: Alice buys YES from Bob twice, and the chain refuses the second fill. */
+const COMMANDS: readonly Command[] = [
+  { kind: 'OpenMarket', v: 3, at: placedAt * 1_000, ...market },
+  { ...order, at: placedAt * 1_000 + 2_000, orderHash: bytes32('b0'), trader: bob, side: SELL, size: '10000000', nonce: '0' },
+  { ...order, at: placedAt * 1_000 + 4_000, orderHash: bytes32('a1'), trader: alice, side: BUY, size: '6000000', nonce: '0' },
+  { ...order, at: placedAt * 1_000 + 5_000, orderHash: bytes32('a2'), trader: alice, side: BUY, size: '4000000', nonce: '1' },
+  { kind: 'SubmitSettlement', v: 1, at: placedAt * 1_000 + 6_000, chainId, txHash, fills: [0, 1] },
+  { kind: 'SettleFill', v: 1, at: placedAt * 1_000 + 9_000, fill: 0, txHash, fact: { chainId, block: 118, logIndex: 4 } },
+  {
+    kind: 'FailFill', v: 2, countDefault: true, at: placedAt * 1_000 + 9_000, fill: 1, txHash, reason: 'buyer_insufficient_balance', culprit: 'buyer',
+    fact: { chainId, block: 118, logIndex: 5 },
+  },
+  { kind: 'AdvanceChain', v: 1, at: placedAt * 1_000 + 10_000, chainId, block: 118, blockHash: bytes32('6b') },
+];
+
+/** All messages of the history. */
+function documentedMessages(): SequencedMessage[] {
+  const engine = createEngine();
+  const sequencer = createSequencer(FEED_START);
+  return COMMANDS.flatMap((command) => {
+    const { position, outcome, digest } = engine.step(encodeCommand(command));
+    return sequencer.take({ position, digest, ...outcome });
+  });
+}
+
+/** Its orders, each with its number. */
+function documentedOrders(): readonly (readonly [number, PlaceOrder])[] {
+  return COMMANDS.flatMap((command, number) => command.kind === 'PlaceOrder' ? [[number, command] as const] : []);
+}
+
+/** The rules of AsyncAPI 3.0, by the specification's own JSON Schemas. */
+const SCHEMA = createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0-without-$id.json') as object;
+
+let compiled: ValidateFunction | undefined;
+
+/** One line per fault of the document. A reference that leads nowhere in it is a fault, too. */
+function asyncapiFaults(document: object): string[] {
+  compiled ??= new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(SCHEMA);
+  const validate = compiled;
+  validate(document);
+  const faults = (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`);
+  return [...new Set([...faults, ...lostReferences(document, document)])];
+}
+
+function lostReferences(part: unknown, document: object): string[] {
+  if (typeof part !== 'object' || part === null) return [];
+  return Object.entries(part).flatMap(([key, value]) => {
+    if (key !== '$ref') return lostReferences(value, document);
+    return typeof value === 'string' && target(value, document) !== undefined ? [] : [`${String(value)} leads nowhere`];
+  });
+}
+
+/** What a reference within the document means; undefined if it leads nowhere. */
+function target(reference: string, document: object): unknown {
+  const [file, ...path] = reference.split('/');
+  if (file !== '#') return undefined;
+  return path.reduce<unknown>((part, name) => typeof part === 'object' && part !== null ? (part as Record<string, unknown>)[name] : undefined, document);
+}
 
 type Json = Record<string, unknown>;
 

@@ -133,23 +133,23 @@ describe('service: connections and the limit of open files', () => {
 
   it('keeps the limits when they fit, and where the system does not tell', () => {
     for (const available of [10_000 + OWN_DESCRIPTORS, 1_048_576, undefined]) {
-      assert.deepEqual(fitConnections(limits, { available, perConnection: 1 }), { limits, warning: undefined });
+      assert.deepEqual(fitConnections(limits, available), { limits, warning: undefined });
     }
   });
 
   it('lowers both in proportion when they do not, and says what to do', () => {
-    const { limits: lowered, warning } = fitConnections(limits, { available: 4_096, perConnection: 1 });
+    const { limits: lowered, warning } = fitConnections(limits, 4_096);
     assert.deepEqual(lowered, { maxConnections: 3_840, maxConnectionsPerAddress: 960 });
     assert.equal(warning, 'MAX_CONNECTIONS=10000 needs 10256 open files, and this process may have 4096: taking at most 3840 connections; '
     + 'raise the limit (`ulimit -n 10256`, or LimitNOFILE of a systemd unit) or lower MAX_CONNECTIONS');
-    assert.deepEqual(fitConnections({ ...limits, maxConnectionsPerAddress: 0 }, { available: 4_096, perConnection: 2 }).limits,
-      { maxConnections: 1_920, maxConnectionsPerAddress: 0 }, 'a front needs two per client');
-    const { limits: oneLess } = fitConnections({ maxConnections: 10_255, maxConnectionsPerAddress: 0 }, { available: 10_510, perConnection: 1 });
+    const { limits: shared } = fitConnections({ ...limits, maxConnectionsPerAddress: 0 }, 4_096);
+    assert.deepEqual(shared, { maxConnections: 3_840, maxConnectionsPerAddress: 0 });
+    const { limits: oneLess } = fitConnections({ maxConnections: 10_255, maxConnectionsPerAddress: 0 }, 10_510);
     assert.equal(oneLess.maxConnections, 10_254);
   });
 
   it('refuses to start when none is left', () => {
-    assert.throws(() => fitConnections(limits, { available: OWN_DESCRIPTORS, perConnection: 1 }),
+    assert.throws(() => fitConnections(limits, OWN_DESCRIPTORS),
       /may have 256, of which the service itself needs 256: raise the limit/);
   });
 

@@ -1,9 +1,6 @@
 /** The HTTP shell over a real socket: paths, methods, headers, errors, connections. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once as event } from 'node:events';
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
-import express from 'express';
 import { RequestError } from '../../engine/records/errors.js';
 import { createLimiters } from '../../service/http/limits.js';
 import { startShell, type RunningShell } from '../support/shell.js';
@@ -203,15 +200,5 @@ describe('service: HTTP shell', () => {
     assert.ok(loaded.length >= 4);
     for (const path of loaded) assert.equal((await once(shell.port, 'GET', path)).status, 200, path);
     assert.match((await once(shell.port, 'GET', '/docs/swagger-ui-init.js')).body, /"url": "\/openapi\.json"/);
-  });
-
-  it('makes requests and responses whose prototypes Express has nothing to change of', () => {
-    const request = new shell.app.IncomingMessage(new Socket());
-    const response = new shell.app.ServerResponse(request);
-    assert.equal(Object.getPrototypeOf(request), shell.app.express.request);
-    assert.equal(Object.getPrototypeOf(response), shell.app.express.response);
-    assert.ok(request instanceof IncomingMessage && response instanceof ServerResponse);
-    assert.ok(Object.prototype.isPrototypeOf.call(express.request, request));
-    assert.ok(Object.prototype.isPrototypeOf.call(express.response, response));
   });
 });

@@ -2,9 +2,6 @@
 import assert from 'node:assert/strict';
 import { once as event } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
-import { createMetrics } from '../../service/status/metrics.js';
-import { createFront } from '../../stack/supervision/front.js';
-import { createServer, listen } from '../../service/http/server.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { Wire } from '../support/wire.js';
 
@@ -21,27 +18,18 @@ const cases: readonly [what: string, bytes: string, status: number, code: string
 
 describe('service: the answers that Node would give itself', () => {
   let shell: RunningShell;
-  let front: { port: number; stop(): Promise<void> };
-  before(async () => {
-    shell = await startShell();
-    front = await startFront(shell.port);
-  });
-  after(async () => {
-    await front.stop();
-    await shell.stop();
-  });
+  before(async () => { shell = await startShell(); });
+  after(() => shell.stop());
 
-  for (const place of ['a process', 'the front'] as const) {
-    for (const [what, bytes, status, code] of cases) {
-      it(`${place} answers ${what} with a problem, and then the next request`, async () => {
-        const wire = await Wire.connect(place === 'a process' ? shell.port : front.port);
-        const answer = await wire.send(bytes).answer();
-        assert.deepEqual([answer.status, answer.headers['content-type'], codeOf(answer.body)], [status, 'application/problem+json; charset=utf-8', code]);
-        assert.equal(answer.headers['x-content-type-options'], 'nosniff');
-        assert.equal((await wire.request('GET', '/api/v1/config').answer()).status, 200);
-        wire.close();
-      });
-    }
+  for (const [what, bytes, status, code] of cases) {
+    it(`answers ${what} with a problem, and then the next request`, async () => {
+      const wire = await Wire.connect(shell.port);
+      const answer = await wire.send(bytes).answer();
+      assert.deepEqual([answer.status, answer.headers['content-type'], codeOf(answer.body)], [status, 'application/problem+json; charset=utf-8', code]);
+      assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+      assert.equal((await wire.request('GET', '/api/v1/config').answer()).status, 200);
+      wire.close();
+    });
   }
 
   it('takes HTTP/1.0 without Host, and Expect: 100-continue', async () => {
@@ -74,16 +62,3 @@ describe('service: the answers that Node would give itself', () => {
     }
   });
 });
-
-/** A front before one process. */
-async function startFront(port: number): Promise<{ port: number; stop(): Promise<void> }> {
-  const app = createFront({
-    portsOf: () => [port], metrics: createMetrics(), showsMetrics: true, trustProxy: 0, readiness: async () => ({ status: 200, body: '{}' }),
-    observer: { answered: () => undefined, failed: (error) => { throw error; } },
-  });
-  const server = createServer(app, { requestTimeoutMs: 300_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 });
-  return {
-    port: await listen(server, { host: '127.0.0.1', port: 0 }),
-    stop: () => new Promise((resolve) => { server.close(() => { resolve(); }).closeAllConnections(); }),
-  };
-}

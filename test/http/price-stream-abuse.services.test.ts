@@ -1,5 +1,6 @@
 /** The price stream under clients that mean no good, or know no better: half open, old, gone at once, with strange ids, methods and assets. */
 import assert from 'node:assert/strict';
+import { ServerResponse } from 'node:http';
 import { queryObjects } from 'node:v8';
 import { createPriceFeed, type PriceFeed } from '../../query/price-feed.js';
 import { createQueries, type QueryParts } from '../../service/roles/queries.js';
@@ -122,7 +123,7 @@ describe('service: the price stream under abuse', () => {
   });
 
   it('1,000 clients that come and go leave nothing behind', async () => {
-    const alive = () => queryObjects(shell.app.ServerResponse, { format: 'count' }) as unknown as number;
+    const alive = () => queryObjects(ServerResponse, { format: 'count' }) as unknown as number;
     const signals = () => queryObjects(AbortSignal, { format: 'count' }) as unknown as number;
     const end = `${eventOf(2)}\r\n`;
     const comeAndGo = async (count: number) => {

@@ -1,7 +1,7 @@
 /** Which process gets a request: every endpoint, every page, and every other path. */
 import assert from 'node:assert/strict';
 import { allEndpoints, pages } from '../../service/api/endpoints.js';
-import { roleOf } from '../../service/api/role-of.js';
+import { roleOf } from '../support/role-of.js';
 import type { Role } from '../../service/api/endpoint.js';
 
 const HASH = `0x${'a1'.repeat(32)}`;

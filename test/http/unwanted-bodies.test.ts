@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict';
 import { once as event } from 'node:events';
 import type { Socket } from 'node:net';
-import { patternOf, roleOf } from '../../service/api/role-of.js';
+import { patternOf, roleOf } from '../support/role-of.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
-import { createServer, listen } from '../../service/http/server.js';
-import { createMetrics } from '../../service/status/metrics.js';
-import { createFront } from '../../stack/supervision/front.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { Wire } from '../support/wire.js';
 
@@ -25,23 +22,11 @@ const requests = [
 
 describe('service: bodies that nobody asked for', () => {
   let shell: RunningShell;
-  let front: RunningShell['server'];
-  let frontPort: number;
   before(async () => {
     // No request ends by its time: only by what the service reads of it.
     shell = await startShell({ limits: { requestTimeoutMs: 300_000 } });
-    const app = createFront({
-      portsOf: () => [shell.port], metrics: createMetrics(), showsMetrics: true, trustProxy: 0, readiness: async () => ({ status: 200, body: '{}' }),
-      observer: { answered: () => undefined, failed: (error) => { throw error; } },
-    });
-    front = createServer(app, { requestTimeoutMs: 300_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 });
-    frontPort = await listen(front, { host: '127.0.0.1', port: 0 });
   });
-  after(async () => {
-    front.closeAllConnections();
-    await new Promise((resolve) => { front.close(resolve); });
-    await shell.stop();
-  });
+  after(() => shell.stop());
 
   it('are tried at every endpoint that takes none', () => {
     for (const endpoint of allEndpoints.filter(({ method }) => method === 'GET')) {
@@ -56,10 +41,6 @@ describe('service: bodies that nobody asked for', () => {
   }
 
   for (const path of ['/docs/', '/api/v1/markets', '/metrics', '/unknown/path']) {
-    it(`GET ${path} through the front cuts off a client that sends without end`, async () => {
-      assert.ok(await readOf(front, frontPort, { method: 'GET', path }) < 32 * MIB);
-    });
-
     it(`GET ${path} drops a small one, and the connection stays of use`, async () => {
       const wire = await Wire.connect(shell.port);
       const { status } = await wire.request('GET', path, { body: 'x'.repeat(100_000) }).answer();

@@ -1,17 +1,37 @@
 /** The rights that docs/kafka.md asks for are enough and none too many: users with these alone, at a broker that allows nothing else. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import type { AclEntry } from 'kafkajs';
 import { publish } from '../../command/feed/kafka/publisher.js';
-import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import { createTopicWatch } from '../../command/feed/kafka/topic-watch.js';
+import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { encodeMessages } from '../../command/feed/messages.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { clientTo, type ToldClient } from '../support/kafka-client.js';
 import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka-scene.js';
 import { sharedBroker } from '../support/shared-broker.js';
-import { documentedAcls, type DocumentedAcl } from '../support/documented-acls.js';
 import { until } from '../support/until.js';
+
+interface DocumentedAcl {
+  readonly user: 'publisher' | 'settlement' | 'outsider';
+  readonly operation: 'CREATE' | 'DESCRIBE_CONFIGS' | 'READ' | 'WRITE';
+  readonly resource: 'TOPIC' | 'GROUP';
+}
+
+const PAGE = new URL('../../../docs/kafka.md', import.meta.url);
+
+/** One per user, operation and kind of resource. */
+function documentedAcls(): readonly DocumentedAcl[] {
+  const commands = readFileSync(PAGE, 'utf8').replaceAll(/\\\n\s*/g, '').split('\n').filter((line) => line.startsWith('kafka-acls.sh '));
+  return commands.flatMap((command) => {
+    const [, user] = /--allow-principal User:(\w+)/.exec(command) ?? [];
+    const [, resource] = /--(topic|group) /.exec(command) ?? [];
+    return [...command.matchAll(/--operation (\w+)/g)].map(([, operation = '']) => ({
+      user, operation: operation.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase(), resource: resource?.toUpperCase(),
+    } as DocumentedAcl));
+  });
+}
 
 type User = DocumentedAcl['user'];
 

@@ -39,9 +39,10 @@ describe('kafka: the publisher', () => {
     const stopping = new AbortController();
     const told: string[] = [];
     const publisher = runPublisher({
-      open: () => clientTo({ brokers: [broker.address] }), url: database.url, topic, encode: encodeMessages, lookMs, log, logFeed: createLogFeed(log),
+      open: () => clientTo({ brokers: [broker.address] }), topic, encode: encodeMessages, lookMs, log, logFeed: createLogFeed(log),
       signal: stopping.signal,
-      report: (level, text) => { told.push(`${level}: ${text}`); }, standByMs: 50, backoff: { firstMs: 50, longestMs: 200 },
+      openCheckpoints: (session) => openCheckpoints({ ...session, url: database.url, standByMs: 50 }),
+      report: (level, text) => { told.push(`${level}: ${text}`); }, backoff: { firstMs: 50, longestMs: 200 },
     });
     publisher.done.catch(() => undefined);
     const started = { ...publisher, told, stop: () => { stopping.abort(new Error('the test stops it')); return publisher.done; } };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { id } from 'ethers';
 import pg from 'pg';
 import { runKeeper, type Keeper, type KeeperOptions } from '../../command/keeper/keeper.js';
-import { WATCH_RULES, type Proposal } from '../../command/keeper/watch.js';
+import { KEEPER_RULES, type Proposal } from '../../command/keeper/keeper.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createChainReads, type ChainReads } from '../../command/chain/chain-reads.js';
@@ -67,7 +67,7 @@ describe('keeper: faults', function () {
       chain, report, signal: stopping.signal, relayer: keeper, maxFeePerGas: 10n ** 12n, pollMs: 20, now: Date.now, reads: { ...reads, simulate },
       lane: openLaneUser({ url: database.url, chainId, key: 'relayer', purpose: 'keeper', standByMs: 20 }),
       view: { proposals: () => proposals, unproposed: () => [], nextBlock: () => Infinity }, verify: () => Promise.resolve(),
-      rules: { ...WATCH_RULES, graceS: 1, againMs: 20, backoff: { firstMs: 20, longestMs: 40 } }, ...changes,
+      rules: { ...KEEPER_RULES, graceS: 1, againMs: 20, backoff: { firstMs: 20, longestMs: 40 } }, ...changes,
     });
     const process = {
       ...run, reports, simulations: () => simulations,
@@ -165,7 +165,7 @@ describe('keeper: faults', function () {
     const { assertionId, marketId } = proposal;
     assert.deepEqual(process.reports, [
       `alarm: chain ${node.chain.chainId}, assertion ${assertionId} of market ${marketId}: the oracle refuses to settle it: ReentrancyGuardReentrantCall(). `
-      + 'Nothing is sent; the keeper looks again with growing pauses',
+      + 'Nothing is sent; it is tried again with growing pauses',
     ]);
     assert.deepEqual(await requests(), []);
     await node.rpc('anvil_setCode', [address, code]);

@@ -1,8 +1,89 @@
 /** A lane when the chain goes back, when chain, Postgres or history are away, and when its process dies after any step. */
 import assert from 'node:assert/strict';
-import { mortalLane, STEPS } from '../support/mortal-lane.js';
-import { CONFIRMATIONS, laneStack } from '../support/lane-stack.js';
+import type { LaneOptions } from '../../command/lane/lane-options.js';
+import type { HeldLane } from '../../command/lane/outbox.js';
+import { CONFIRMATIONS, laneStack, type LaneStack } from '../support/lane-stack.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
+
+const STEPS = ['before record', 'record', 'announced', 'broadcast', 'marked', 'before replacement', 'replacement', 'receipt', 'before over', 'over'] as const;
+type Step = typeof STEPS[number];
+
+/** A lane that stops at a chosen step, as if its process had been killed there; its earlier effects remain. */
+function mortalLane(on: LaneStack, step: Step): { died: () => boolean; options: Partial<LaneOptions> } {
+  let dead = false;
+  const die = (): never => {
+    dead = true;
+    throw new Error('killed');
+  };
+  const alive = (): void => { if (dead) throw new Error('killed'); };
+  const outbox = on.outbox();
+  const rpc = on.rpc();
+  return {
+    died: () => dead,
+    options: {
+      outbox: {
+        async hold(lane, options) {
+          alive();
+          return mortalOutbox(await outbox.hold(lane, options), { step, alive, die });
+        },
+      },
+      rpc: {
+        chainId: rpc.chainId,
+        async request<T>(method: string, params: readonly unknown[]) {
+          alive();
+          const result = await rpc.request<T>(method, params);
+          if (method === 'eth_getTransactionReceipt' && step === 'receipt') die();
+          return result;
+        },
+      },
+      async announce({ txHash }) {
+        alive();
+        on.announced.push(txHash);
+        if (step === 'announced') die();
+      },
+    },
+  };
+}
+
+interface Death { readonly step: Step; readonly alive: () => void; readonly die: () => never }
+
+function mortalOutbox(held: HeldLane, { step, alive, die }: Death): HeldLane {
+  return {
+    ...held,
+    async record(transactions) {
+      alive();
+      if (step === 'before record') die();
+      await held.record(transactions);
+      if (step === 'record') die();
+    },
+    async recordAttempt(transaction, attempt) {
+      alive();
+      if (step === 'before replacement') die();
+      await held.recordAttempt(transaction, attempt);
+      if (step === 'replacement') die();
+    },
+    async markBroadcast(hashes) {
+      alive();
+      if (step === 'broadcast') die();
+      await held.markBroadcast(hashes);
+      if (step === 'marked') die();
+    },
+    async markOver(endings, purposes) {
+      alive();
+      if (step === 'before over') die();
+      await held.markOver(endings, purposes);
+      if (step === 'over') die();
+    },
+    async publish(state) {
+      alive();
+      await held.publish(state);
+    },
+    async refuse(refusals) {
+      alive();
+      await held.refuse(refusals);
+    },
+  };
+}
 
 describe('chain: lane under faults', () => {
   const on = laneStack();

@@ -1,8 +1,49 @@
 /** The log in memory keeps the log's contract, also where every page ends after three records. */
-import { createMemoryLog, createMemoryStore, type MemoryLogOptions } from '../../engine/log/memory/memory-log.js';
+import { AttemptFailed } from '../../engine/log/appender.js';
+import {
+  createMemoryLog, createMemoryStore, type MemoryLogOptions, type MemoryLink,
+} from '../../engine/log/memory/memory-log.js';
+import type { FaultyLink } from '../support/faulty-link.js';
 import { placed } from '../support/log-records.js';
-import { createMemoryLink } from '../support/memory-link.js';
+import type { Fate } from '../support/tcp-proxy.js';
 import { logContract, type ContractStore } from './contract.js';
+
+function createMemoryLink(): FaultyLink & { readonly link: MemoryLink } {
+  const withheld: (() => void)[] = [];
+  let fates: Fate[] = [];
+  let refusing = false;
+  const failed = (maybeWritten: boolean) => new AttemptFailed(new Error('the link is broken'), { maybeWritten, canPass: true });
+
+  const faulty: FaultyLink & { readonly link: MemoryLink } = {
+    async link(attempt) {
+      await new Promise(setImmediate);
+      if (refusing) throw failed(false);
+      const fate = fates.shift() ?? 'pass';
+      if (fate !== 'pass') faulty.met();
+      switch (fate) {
+        case 'pass':
+          return attempt();
+        case 'cut':
+          throw failed(true);
+        case 'lose-reply':
+          attempt();
+          await faulty.replied();
+          throw failed(true);
+        case 'withhold':
+          withheld.push(attempt);
+          throw failed(true);
+      }
+    },
+    next(...next) { fates = next; },
+    met: () => undefined,
+    replied: async () => undefined,
+    refuse() { refusing = true; },
+    accept() { refusing = false; },
+    async release() { for (const attempt of withheld.splice(0)) attempt(); },
+    async close() { /* There is nothing to close. */ },
+  };
+  return faulty;
+}
 
 async function memory(options: MemoryLogOptions = {}): Promise<ContractStore> {
   const store = createMemoryStore();

@@ -1,10 +1,36 @@
 /** The log in Postgres keeps the log's contract. */
 import { openLog } from '../../engine/log/open-log.js';
-import { startPostgresLink } from '../support/postgres-link.js';
+import type { FaultyLink } from '../support/faulty-link.js';
 import { placed } from '../support/log-records.js';
 import { onDatabase } from '../support/postgres-cluster.js';
 import { testDatabase } from '../support/postgres.js';
+import { startTcpProxy, type Fate } from '../support/tcp-proxy.js';
 import { logContract } from './contract.js';
+
+/** `url` is the database's own; the log is to be opened with the returned one. */
+async function startPostgresLink(url: string): Promise<FaultyLink & { readonly url: string }> {
+  const through = new URL(url);
+  const proxy = await startTcpProxy({ host: through.hostname, port: Number(through.port) });
+  through.port = String(proxy.port);
+  let fates: Fate[] = [];
+  const link: FaultyLink & { readonly url: string } = {
+    url: through.href,
+    next(...next) { fates = next; },
+    get replied() { return proxy.replied; },
+    set replied(replied) { proxy.replied = replied; },
+    met: () => undefined,
+    refuse: () => { proxy.refuse(); },
+    accept: () => { proxy.accept(); },
+    release: () => proxy.release(),
+    close: () => proxy.close(),
+  };
+  proxy.fate = (request) => {
+    const fate = request.includes('log_append') ? fates.shift() ?? 'pass' : 'pass';
+    if (fate !== 'pass') link.met();
+    return fate;
+  };
+  return link;
+}
 
 logContract('Postgres', async () => {
   const { url, drop } = await testDatabase();

@@ -2,7 +2,7 @@
 import { equal, ok } from 'node:assert/strict';
 import { createChoice, type Verdict } from '../../command/prices/choice.js';
 import type { Observation, SourceName } from '../../command/prices/observation.js';
-import { createRandom } from '../support/random-commands.js';
+import { createDice } from '../support/random-commands.js';
 import { BOUNDARY_MS } from '../support/price-scene.js';
 
 const SOURCES = ['pyth', 'coinbase', 'binance'] as const satisfies SourceName[];
@@ -24,8 +24,7 @@ const MOODS: readonly Mood[] = ['well', 'well', 'well', 'silent', 'lagging', 'st
 
 /** The truth moves by up to 0.1 % per second. One source at a time says nonsense, never twice in a row, and not another source's nonsense. */
 function story(seed: number): Told[] {
-  const random = createRandom(seed);
-  const below = (n: number): number => random() % n;
+  const { below } = createDice(seed);
   const states = SOURCES.map((source, place) => ({ source, nonsense: [2, 20, 200][place]!, mood: 'well' as Mood, untilSecond: 0, absurd: false, lastMs: 0 }));
   let truthE8 = TRUTH_E8;
   return Array.from({ length: SECONDS }, (_, second) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Interface, type InterfaceAbi } from 'ethers';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { SOURCE_URLS } from '../../command/prices/source-urls.js';
-import { AGENDA_RULES } from '../../command/quick/agenda.js';
+import { QUICK_RULES } from '../../command/quick/quick-jobs.js';
 import { ONE, caughtUp, eventsOf, eventually, recordedEvents, settled } from '../support/exchange-on-chain.js';
 import { alice, bob } from '../support/exchange-stack.js';
 import { bearerToken, gaslessClient } from '../support/gasless-wallet.js';
@@ -116,7 +116,7 @@ describe('quick markets whose price sources fail', function () {
     assert.deepEqual([quickMarket['marketId'], quickMarket['startPrice'], quickMarket['priceMissed'], quickMarket['resolved']], [beginning.marketId, null, true, false]);
     assert.deepEqual(await newest(), [60_200, SOURCE_URLS.pyth]);
     await eventually('it is told', async () => await unresolvable() === 2 ? true : undefined);
-    await scene.passTo(boundary(4) + 40 + AGENDA_RULES.missedMs / 1_000);
+    await scene.passTo(boundary(4) + 40 + QUICK_RULES.missedMs / 1_000);
     const moment = new Date(boundary(4) * 1_000).toISOString();
     for (const { marketId } of [ending, beginning]) {
       await eventually('there is an alarm', () => Promise.resolve(scene.alarms().some((text) => text.includes(marketId)) || undefined));

@@ -2,7 +2,7 @@
 import { deepEqual } from 'node:assert/strict';
 import type { ContractCall } from '../../command/chain/abi.js';
 import type { HeldLaneUser, TrackedRequest } from '../../command/lane/requests.js';
-import { AGENDA_RULES } from '../../command/quick/agenda.js';
+import { QUICK_RULES } from '../../command/quick/quick-jobs.js';
 import { runQuickMarkets } from '../../command/quick/quick-markets.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import type { QuickMarket } from '../../engine/run/view.js';
@@ -52,7 +52,7 @@ describe('quick markets: a round', () => {
       },
       view: { isKnown: () => true, unresolved: () => history.unresolved, nextBlock: () => history.nextBlock },
       verify: () => Promise.resolve(), address: `0x${'11'.repeat(20)}`, maxFeePerGas: 1n, schedule: { assets: [], intervalS: 900, ahead: 1 },
-      hasStartPrice: () => Promise.resolve(true), rules: AGENDA_RULES, pollMs: 1_000, now: () => (T + 1_000) * 1_000, doubt: () => undefined,
+      hasStartPrice: () => Promise.resolve(true), rules: QUICK_RULES, pollMs: 1_000, now: () => (T + 1_000) * 1_000, doubt: () => undefined,
       signal: stop.signal, report: (_, text) => { reports.push(text); },
     });
     await turnsUntil('a round is over', () => rounds === 1);

@@ -1,13 +1,13 @@
 /** Which quick markets there should be at which time, and their ids. */
 import { deepEqual, equal, notEqual } from 'node:assert/strict';
 import { id, solidityPackedKeccak256 } from 'ethers';
-import { idsOf, wantedTerms, type Terms } from '../../command/quick/terms.js';
+import { idsOf, scheduledTerms, type Terms } from '../../command/quick/terms.js';
 import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
 
 const T = 1_800_000_000;
 const schedule = { assets: ['BTC', 'ETH'], intervalS: 900, ahead: 1 };
 const starts = (secondsAfter: number, changes: Partial<typeof schedule> = {}) => (
-  wantedTerms({ ...schedule, ...changes }, (T + secondsAfter) * 1_000).map(({ asset, startTime, endTime }) => `${asset} ${startTime - T} ${endTime - T}`));
+  scheduledTerms({ ...schedule, ...changes }, (T + secondsAfter) * 1_000).map(({ asset, startTime, endTime }) => `${asset} ${startTime - T} ${endTime - T}`));
 
 describe('quick markets: which there should be', () => {
   for (const [what, after, wanted] of [
@@ -27,7 +27,7 @@ describe('quick markets: which there should be', () => {
 
   it('start at multiples of the interval, whatever it is', () => {
     for (const intervalS of [20, 60, 77, 900, 86_400]) {
-      for (const { startTime, endTime } of wantedTerms({ ...schedule, intervalS }, T * 1_000 + 123)) {
+      for (const { startTime, endTime } of scheduledTerms({ ...schedule, intervalS }, T * 1_000 + 123)) {
         deepEqual([startTime % intervalS, endTime - startTime], [0, intervalS]);
       }
     }

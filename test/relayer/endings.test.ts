@@ -4,7 +4,7 @@ import { Interface, toQuantity, type InterfaceAbi } from 'ethers';
 import type { ChainLog, ContractCall } from '../../command/chain/abi.js';
 import { ChainUnavailable } from '../../command/chain/chain.js';
 import type { BlockTag } from '../../command/chain/chain-reads.js';
-import { judge, neverSent, type Over } from '../../command/relayer/endings.js';
+import { judge, neverSent, type EndedStatus } from '../../command/relayer/endings.js';
 import type { Goal } from '../../command/relayer/goals.js';
 import type { RelayNote } from '../../command/relayer/note.js';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
@@ -20,14 +20,14 @@ const ann = lowerCase(owner);
 const log = (event: string, ...args: unknown[]): ChainLog => ({ ...TOKENS.encodeEventLog(event, args), address: contracts.conditionalTokens });
 const redemption = (marketId: string, sets: bigint[], by = ann) => log('PayoutRedemption', by, contracts.collateral, ZERO, marketId, sets, 5n);
 
-const mined = (succeeded: boolean): Over => ({ kind: 'ended', ending: { kind: 'mined', txHash: TX, block: 5_000, succeeded } });
+const mined = (succeeded: boolean): EndedStatus => ({ kind: 'ended', ending: { kind: 'mined', txHash: TX, block: 5_000, succeeded } });
 
 describe('relayer: endings', () => {
   const asked: { from: number; to: number }[] = [];
 
   /** Judges a request of these goals on a chain whose views give `state` and whose blocks and receipt have these logs. */
   async function judged(
-    goals: readonly Goal[], over: Over,
+    goals: readonly Goal[], status: EndedStatus,
     {
       action = 'ctf-redemption', state = () => 0n, logs = [], receipt = [], nonces = [], fromBlock = 4_990, logsAt = fromBlock, newest = 5_050, pruned = false,
     }: {
@@ -40,7 +40,7 @@ describe('relayer: endings', () => {
     } = {},
   ) {
     const note: RelayNote = { requestId: ZERO, action, owner: ann, goals, nonces, fromBlock };
-    return judge(note, over, [TX], {
+    return judge(note, status, [TX], {
       contracts, relayer: ann, confirmations: 64,
       reads: {
         views: (calls, block) => (pruned && block !== 'latest'
@@ -169,11 +169,11 @@ describe('relayer: endings', () => {
 
   it('a lost transaction by the newest state, in at most 1,000 blocks', async () => {
     asked.length = 0;
-    const over: Over = { kind: 'ended', ending: { kind: 'lost' } };
-    const { txHash, results } = await judged([redeem(RAIN)], over, { logs: [redemption(RAIN, [1n])], logsAt: 5_500, fromBlock: 10, newest: 6_000 });
+    const status: EndedStatus = { kind: 'ended', ending: { kind: 'lost' } };
+    const { txHash, results } = await judged([redeem(RAIN)], status, { logs: [redemption(RAIN, [1n])], logsAt: 5_500, fromBlock: 10, newest: 6_000 });
     assert.deepEqual([txHash, results], [TX, [succeeded]]);
     assert.deepEqual(asked, [{ from: 5_000, to: 6_000 }]);
-    assert.deepEqual((await judged([redeem(RAIN)], over)).results, [{ succeeded: false, reason: 'another transaction used the relayer\'s nonce' }]);
+    assert.deepEqual((await judged([redeem(RAIN)], status)).results, [{ succeeded: false, reason: 'another transaction used the relayer\'s nonce' }]);
   });
 
   it('what the lane refused, or nobody asked for, has failed for each item, with a reason of at most 200 characters', async () => {

@@ -1,6 +1,6 @@
-/** The desk when one bearer token asks for very much: others are next. */
+/** The relay sender when one bearer token asks for very much: others are next. */
 import assert from 'node:assert/strict';
-import { openDesk } from '../../command/relayer/desk.js';
+import { openRelaySender } from '../../command/relayer/sender.js';
 import type { RelayNote } from '../../command/relayer/note.js';
 import type { HeldLaneUser, TrackedRequest } from '../../command/lane/requests.js';
 import { CHAIN_ID, contracts } from '../support/relay-scene.js';
@@ -8,7 +8,7 @@ import { turnsUntil } from '../support/turns-until.js';
 
 const HASH = `0x${'ab'.repeat(32)}`;
 
-/** A desk over a lane that signs only when it is told to. */
+/** A sender over a lane that signs only when it is told to. */
 function scene({ answerWithinMs = 60_000 } = {}) {
   const stop = new AbortController();
   const listed: TrackedRequest[] = [];
@@ -24,7 +24,7 @@ function scene({ answerWithinMs = 60_000 } = {}) {
     wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
   };
   const recorded: string[] = [];
-  const desk = openDesk({
+  const sender = openRelaySender({
     chainId: CHAIN_ID, signal: stop.signal, now: () => Math.round(performance.now()), report: () => undefined,
     lane: { hold: () => Promise.resolve(session) },
     history: {
@@ -39,11 +39,11 @@ function scene({ answerWithinMs = 60_000 } = {}) {
   const names = () => listed.map(({ note }) => (note as RelayNote).owner);
   let signed = 0;
   return {
-    desk, names, recorded,
+    sender, names, recorded,
     send(token: string, owner: string) {
       const requestId = `${token} ${owner}`;
       const note: RelayNote = { requestId, action: 'ctf-approval', owner: requestId, goals: [], nonces: [[requestId, '0']], fromBlock: 1 };
-      return desk.send({ note, token, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve() });
+      return sender.send({ note, token, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve() });
     },
     /** The lane signs the oldest requests that it has not signed. */
     sign(count: number): void {
@@ -51,15 +51,15 @@ function scene({ answerWithinMs = 60_000 } = {}) {
     },
     async stop() {
       stop.abort();
-      await desk.done;
+      await sender.done;
     },
   };
 }
 
-describe('relayer: a desk that one token asks for very much', () => {
+describe('relayer: a sender that one token asks for very much', () => {
   it('has few requests wait for the lane, and lets another token in as the next one', async () => {
-    const { desk, names, send, sign, stop } = scene();
-    await turnsUntil('the desk is open', () => desk.trouble() === undefined);
+    const { sender, names, send, sign, stop } = scene();
+    await turnsUntil('the sender is ready', () => sender.trouble() === undefined);
     const many = Promise.allSettled(Array.from({ length: 250 }, (_, i) => send('greedy', String(i))));
     await turnsUntil('the lane has some', () => names().length === 8);
     const honest = send('honest', 'ann');
@@ -75,8 +75,8 @@ describe('relayer: a desk that one token asks for very much', () => {
   });
 
   it('does not record what has waited too long for its turn: the client may ask again', async () => {
-    const { desk, names, recorded, send, stop } = scene({ answerWithinMs: 40 });
-    await turnsUntil('the desk is open', () => desk.trouble() === undefined);
+    const { sender, names, recorded, send, stop } = scene({ answerWithinMs: 40 });
+    await turnsUntil('the sender is ready', () => sender.trouble() === undefined);
     const sent = await Promise.allSettled(Array.from({ length: 10 }, (_, i) => send('greedy', String(i))));
     const reasons = sent.map((each) => each.status === 'rejected' ? String(each.reason).replace(/^.*: /, '') : '');
     assert.deepEqual(reasons.sort(), [

@@ -37,7 +37,7 @@ describe('relayer: restarts', function () {
 
   async function start(death?: Death): Promise<void> {
     process = await startRelayProcess(world, death);
-    await eventually('the relayer is ready', () => Promise.resolve(process.desk.trouble() === undefined ? true : undefined));
+    await eventually('the relayer is ready', () => Promise.resolve(process.sender.trouble() === undefined ? true : undefined));
   }
 
   async function restart(death?: Death): Promise<void> {

@@ -1,6 +1,6 @@
 /** Turns at the relayer: token by token, owner by owner. */
 import { deepEqual, equal } from 'node:assert/strict';
-import { createTurns, type Turn } from '../../command/relayer/turns/turns.js';
+import { createTurns, type Turn } from '../../command/relayer/turns.js';
 
 /** A queue whose places have names: `a1` is of token a, owner 1. */
 function queue() {

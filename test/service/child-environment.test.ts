@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { parseConfig, type Config } from '../../service/config.js';
 import { ROLE_NAMES, type RoleName } from '../../service/roles/role-names.js';
-import { childEnvironment } from '../../stack/supervision/child-environment.js';
+import { childEnvironment } from '../../stack/child-environment.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -11,14 +11,14 @@ const urls = { log: 'postgres://db/log', readModels: 'postgres://db/models', out
 const DEV_CHAINS = join('/var/exchange', 'chain', 'chains.json');
 
 const childOf = (environment: Environment, hasDevChain = false, roles: readonly RoleName[] = ROLE_NAMES): Record<string, string> => (
-  childEnvironment(parseConfig(environment), { environment, urls, hasDevChain, keyVariables: ['POLYGON_KEY'] }, roles));
+  childEnvironment(parseConfig(environment), { environment, urls, hasDevChain, keyVariables: ['POLYGON_KEY'] }, { roles, port: 8081, metricsPort: undefined }));
 
 describe('service: the settings of a stack\'s processes', () => {
   it('name the databases and the chain that the stack has started', () => {
-    assert.deepEqual(childOf({ DATA_DIR: '/var/exchange' }, true), {
-      HOST: '127.0.0.1', DATA_DIR: '/var/exchange', DATABASE_URL: urls.readModels, LOG_URL: urls.log, OUTBOX_URL: urls.outbox, CHAINS: DEV_CHAINS,
-      CANCEL_AUTH: 'open', RATE_LIMIT_ORDERS: '0', RATE_LIMIT_READS: '0', MIN_FREE_DISK_MB: '512', TRUST_PROXY: '1',
-      STOP_GRACE_MS: '0', MAX_CONNECTIONS_PER_ADDRESS: '0', MAX_PRICE_STREAMS_PER_ADDRESS: '0', PRICE_SOURCES: 'simulated',
+    assert.deepEqual(childOf({ DATA_DIR: '/var/exchange' }, true, ['query', 'api']), {
+      ROLES: 'query,api', PORT: '8081', DATA_DIR: '/var/exchange', DATABASE_URL: urls.readModels, LOG_URL: urls.log, OUTBOX_URL: urls.outbox, CHAINS: DEV_CHAINS,
+      CANCEL_AUTH: 'open', RATE_LIMIT_ORDERS: '0', RATE_LIMIT_READS: '0', MIN_FREE_DISK_MB: '512',
+      STOP_GRACE_MS: '0', MAX_PRICE_STREAMS_PER_ADDRESS: '0', PRICE_SOURCES: 'simulated',
     });
   });
 
@@ -56,7 +56,8 @@ describe('service: the settings of a stack\'s processes', () => {
   it('name to a process that only reads no other user of the read models\' Postgres', () => {
     const one = { log: urls.readModels, readModels: urls.readModels, outbox: urls.outbox, reads: 'postgres://reader@db/models' };
     const databases = (roles: readonly RoleName[]) => {
-      const child = childEnvironment(parseConfig({}), { environment: {}, urls: one, hasDevChain: true, keyVariables: [] }, roles);
+      const stack = { environment: {}, urls: one, hasDevChain: true, keyVariables: [] };
+      const child = childEnvironment(parseConfig({}), stack, { roles, port: 1, metricsPort: undefined });
       return ['DATABASE_URL', 'LOG_URL', 'OUTBOX_URL', 'QUERY_DATABASE_URL'].map((name) => child[name]);
     };
     assert.deepEqual(databases(['query']), [one.reads, one.reads, urls.outbox, one.reads]);
@@ -77,15 +78,11 @@ describe('service: the settings of a stack\'s processes', () => {
     assert.deepEqual(pick(childOf(domain), Object.keys(domain)), domain, 'without a chain they count');
   });
 
-  it('leave the stack\'s own limits and addresses to its front', () => {
-    const child = childOf({ MAX_CONNECTIONS_PER_ADDRESS: '7', METRICS_PORT: '9100', METRICS_HOST: '192.0.2.1' });
-    assert.deepEqual([child.MAX_CONNECTIONS_PER_ADDRESS, child.METRICS_PORT, child.METRICS_HOST], ['0', undefined, undefined]);
-    assert.equal(parseConfig(child).metricsPort, undefined, 'each process has its metrics at its own port');
-  });
-
-  it('trust one proxy more than the stack: its front', () => {
-    const trusted = (TRUST_PROXY: string) => parseConfig(childOf({ TRUST_PROXY })).trustProxy;
-    assert.deepEqual(['', 'false', '0', '1', '10'].map(trusted), [1, 1, 1, 2, 11]);
+  it('have a port of their own for the metrics where the stack has', () => {
+    const environment = { METRICS_PORT: '9100', METRICS_HOST: '192.0.2.1' };
+    const stack = { environment, urls, hasDevChain: true, keyVariables: [] };
+    const child = childEnvironment(parseConfig(environment), stack, { roles: ['api'], port: 1, metricsPort: 9_102 });
+    assert.deepEqual([child.METRICS_PORT, child.METRICS_HOST], ['9102', '192.0.2.1']);
   });
 
   const stacks: [what: string, environment: Environment][] = [
@@ -104,8 +101,8 @@ describe('service: the settings of a stack\'s processes', () => {
 
 /** The settings that a process has as its stack has them. */
 function shared(config: Config): Partial<Config> {
-  const { host, port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress, ...rest } = config;
-  const ownOfEach = [host, port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress];
+  const { port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains, ...rest } = config;
+  const ownOfEach = [port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains];
   assert.ok(ownOfEach.every((each) => each !== undefined));
   return rest;
 }

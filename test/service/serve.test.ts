@@ -79,7 +79,7 @@ describe('service: listening', () => {
       const lines: Line[] = [];
       const logger = createLogger({ logLevel: 'info' }, { write: (line) => { lines.push(JSON.parse(line) as Line); } });
       const config = parseConfig({ PORT: '0', CHAINS: 'none', ...settings });
-      return { listener: await serve(shell.app, { config, metrics: createMetrics(), logger, filesPerConnection: 1 }), lines };
+      return { listener: await serve(shell.app, { config, metrics: createMetrics(), logger }), lines };
     }
 
     it('serves them there and nothing else', async () => {
@@ -108,9 +108,9 @@ describe('service: listening', () => {
     const lines: Line[] = [];
     const logger = createLogger({ logLevel: 'warn' }, { write: (line) => { lines.push(JSON.parse(line) as Line); } });
     const config = parseConfig({ PORT: '0', CHAINS: 'none', MAX_CONNECTIONS_PER_ADDRESS: '0' });
-    const openFiles = async () => OWN_DESCRIPTORS + 4;
-    const listener = await serve(shell.app, { config, metrics: createMetrics(), logger, filesPerConnection: 2, openFiles });
-    assert.match(lines[0]!.msg, /^MAX_CONNECTIONS=10000 needs 20256 open files, and this process may have 260: taking at most 2 connections/);
+    const openFiles = async () => OWN_DESCRIPTORS + 2;
+    const listener = await serve(shell.app, { config, metrics: createMetrics(), logger, openFiles });
+    assert.match(lines[0]!.msg, /^MAX_CONNECTIONS=10000 needs 10256 open files, and this process may have 258: taking at most 2 connections/);
     const port = Number(new URL(listener.url).port);
     const wires = [await Wire.connect(port), await Wire.connect(port)];
     for (const wire of wires) assert.equal((await wire.request('GET', '/health/live').answer()).status, 200);
@@ -121,7 +121,7 @@ describe('service: listening', () => {
 
   it('names an IPv6 address as URLs do', async () => {
     const config = parseConfig({ PORT: '0', HOST: '::1', CHAINS: 'none' });
-    const listener = await serve(shell.app, { config, metrics: createMetrics(), logger: createLogger({ logLevel: 'silent' }), filesPerConnection: 1 });
+    const listener = await serve(shell.app, { config, metrics: createMetrics(), logger: createLogger({ logLevel: 'silent' }) });
     assert.equal((await fetch(`${listener.url}/health/live`)).status, 200);
     await listener.stop();
   });

@@ -20,7 +20,7 @@ describe('service: a process that starts', () => {
     const asked = event(silent, 'connection');
     const exchange = await openProcess({
       config, resources: { urls: { log: url, readModels: url, outbox: url }, chains: [] }, logger: createLogger(config),
-      forgotten: () => Promise.resolve(),
+      graceMs: 0,
     });
     exchange.started.catch(() => undefined);
     await asked;

@@ -102,7 +102,9 @@ async function play({ parts, exchange, inspector, story, isBroken }: {
   Object.assign(chain, { reverts: 0, stops: 0, feeFloor: 0n });
   scene.stalledUntilMs = 0;
   for (const { process: each } of exchange.living()) each.wallAheadMs = 0;
-  for (const { differs, process: each } of exchange.living()) if (differs) exchange.crash(each.name as typeof PROCESSES[number]);
+  for (const { special, process: each } of exchange.living()) {
+    if (special.alter !== undefined || special.domain !== undefined) exchange.crash(each.name as typeof PROCESSES[number]);
+  }
   const underWay = (): number => clients.underWay() + relays.underWay();
   const isOver = (): boolean => underWay() === 0 && inspector.unfinished().length === 0;
   let lookedAt = 0;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventStoreProcess } from './eventstore-process.js';
 import type { KafkaBroker } from './kafka-broker.js';
 import type { ToldClient } from './kafka-client.js';
-import type { StackProcess } from './mortal-stack.js';
+import type { StackProcess } from './role-processes.js';
 import type { TcpProxy } from './tcp-proxy.js';
 import { until, within } from './until.js';
 

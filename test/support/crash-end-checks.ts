@@ -14,8 +14,9 @@ export async function hasReadAll(chain: CrashChain, url: string, confirmations: 
   await chain.rpc('anvil_mine', [confirmations]);
   const latest = Number(await chain.rpc('eth_blockNumber'));
   await until(`block ${latest - confirmations} and all before it are read`, async () => {
-    const { chains: [state] } = await (await fetch(`${url}/health/ready`)).json() as { chains: { finalBlock: number; lagBlocks: number }[] };
-    return state!.lagBlocks === 0 && state!.finalBlock >= latest - confirmations;
+    const { chains } = await (await fetch(`${url}/health/ready`)).json() as { chains: { finalBlock?: number; lagBlocks: number }[] };
+    const state = chains.find(({ finalBlock }) => finalBlock !== undefined);
+    return state?.lagBlocks === 0 && state.finalBlock! >= latest - confirmations;
   });
 }
 

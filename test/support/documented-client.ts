@@ -5,7 +5,7 @@ import { parseJsonObject } from '../../command/orders/exact-json.js';
 import type { ClientErrorCode } from '../../service/api/errors.js';
 import { errorsOf, type Endpoint } from '../../service/api/endpoint.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
-import { patternOf } from '../../service/api/role-of.js';
+import { patternOf } from './role-of.js';
 
 export interface Answered {
   readonly status: number;

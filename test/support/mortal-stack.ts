@@ -1,21 +1,9 @@
-/** A stack of one process per role under `kill -9`: its supervisor starts again what dies; proxies before database and chain know the moments. */
-import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** A stack of one process per role under `kill -9`: what dies is started again; proxies before database and chain know the moments. */
 import { lieInWait, stopLying, type Doors, type Question } from './crash-service.js';
+import { ready, startRoleProcesses, type StackProcess } from './role-processes.js';
 import { startRpcProxy } from './rpc-proxy.js';
-import { spawnStack } from './service-process.js';
 import { startTcpProxy } from './tcp-proxy.js';
-import { until, within } from './until.js';
-
-/** A stack whose processes have to share a busy machine becomes ready within this time. */
-const READY_S = 180;
-
-export interface StackProcess {
-  readonly role: string;
-  readonly pid: number;
-  readonly port: number;
-}
+import { until } from './until.js';
 
 /** When a process dies: so long after the one before, or at a question to the database or the chain, which a test knows to be its own. */
 export type Moment
@@ -37,9 +25,9 @@ export interface MortalStack {
   processes(): readonly StackProcess[];
   /** Kills a process of the role at the moment, and resolves when its successor is in the list. */
   kill(moment: Moment, random: () => number): Promise<StackDeath>;
-  /** Rejects when the supervisor, or one of its processes, has ended by itself. */
+  /** Rejects when a process has ended by itself. */
   readonly failed: Promise<never>;
-  /** SIGTERM to the supervisor; throws unless it exits with 0. */
+  /** SIGTERM to all; throws unless each exits with 0. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }
@@ -50,7 +38,9 @@ export interface MortalStackOptions {
   readonly dataDir: string;
   /** Proxies of the caller's, in front of what is neither the database nor the chain. */
   readonly doors?: Pick<Doors, 'log' | 'kafka'>;
-  /** Its environment, with the URLs that it is to use. */
+  /** The roles of each process, joined by +. */
+  readonly processes: readonly string[];
+  /** Their environment, with the URLs that they are to use. */
   readonly environment: (urls: { databaseUrl: string; chainUrl: string }) => Promise<Readonly<Record<string, string>>>;
   /** A moment that has not come within this time does not come. */
   readonly patienceMs?: number;
@@ -58,17 +48,19 @@ export interface MortalStackOptions {
 
 /** Resolves when the whole stack is ready. */
 export async function mortalStack(
-  { databaseUrl, chainUrl, dataDir, doors: more, environment, patienceMs = 15_000 }: MortalStackOptions,
+  { databaseUrl, chainUrl, dataDir, doors: more, processes: roles, environment, patienceMs = 15_000 }: MortalStackOptions,
 ): Promise<MortalStack> {
   const database = new URL(databaseUrl);
   const tcp = await startTcpProxy({ host: database.hostname, port: Number(database.port) });
   const rpc = await startRpcProxy(chainUrl);
   database.host = `127.0.0.1:${tcp.port}`;
   const doors = { ...more, database: tcp, rpc };
-  const supervisor = await startSupervisor({ DATA_DIR: dataDir, ...await environment({ databaseUrl: database.href, chainUrl: rpc.url }) });
-  const processes = (): readonly StackProcess[] => JSON.parse(readFileSync(join(dataDir, 'roles.json'), 'utf8')) as StackProcess[];
+  const running = await startRoleProcesses({
+    processes: roles, environment: { DATA_DIR: dataDir, ...await environment({ databaseUrl: database.href, chainUrl: rpc.url }) },
+  });
+  const { url, processes, failed, stop } = running;
   const stack: MortalStack = {
-    url: supervisor.url, processes, failed: supervisor.failed, stop: supervisor.stop,
+    url, processes, failed, stop,
     async kill(moment, random) {
       const candidates = await until(`a ${moment.role} lives`, () => {
         const found = processes().filter(({ role }) => role === moment.role);
@@ -85,7 +77,7 @@ export async function mortalStack(
       return { role: moment.role, moment, atMoment };
     },
     async close() {
-      await supervisor.end();
+      await running.close();
       await Promise.all([tcp.close(), rpc.close()]);
     },
   };
@@ -134,43 +126,4 @@ async function comes(
   stopLying(doors, moment);
   if (!came) kill();
   return came;
-}
-
-/** A process ended, and was not killed: whatever happens around it, it should wait for it. */
-const ENDED_BY_ITSELF = /ended by itself \((?!SIGKILL)/;
-
-async function startSupervisor(environment: Readonly<Record<string, string>>) {
-  let fail: (error: Error) => void = () => undefined;
-  const failed = new Promise<never>((_resolve, reject) => { fail = reject; });
-  let stopping = false;
-  const { child, listening, exited, lastLines } = spawnStack(environment, (line) => {
-    if (!stopping && ENDED_BY_ITSELF.test(line)) fail(new Error(`a process ended by itself:\n${lastLines().join('\n')}`));
-  });
-  const endError = (code: number | null) => new Error(`the supervisor ended with ${code}:\n${lastLines().join('\n')}`);
-  void exited.then((code) => { if (!stopping) fail(endError(code)); });
-  failed.catch(() => undefined);
-  return {
-    url: await listening, failed,
-    async stop() {
-      stopping = true;
-      child.kill('SIGTERM');
-      const code = await within('the stack stops', exited);
-      if (code !== 0) throw endError(code);
-    },
-    async end() {
-      stopping = true;
-      if (isOver(child)) return;
-      child.kill('SIGTERM');
-      await within('the stack ends', exited);
-    },
-  };
-}
-
-function isOver({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
-}
-
-/** Resolves when all that is behind this address says that it works. */
-export async function ready(url: string): Promise<void> {
-  await until(`${url} is ready`, () => fetch(`${url}/health/ready`).then(({ ok }) => ok, () => false), READY_S);
 }

@@ -53,11 +53,23 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-interface Memory {
+/** What generators draw with. */
+export interface Dice {
+  /** 0 to n-1. */
   readonly below: (n: number) => number;
-  readonly pick: <T>(list: readonly T[]) => T;
   /** True once in n. */
   readonly once: (n: number) => boolean;
+  readonly pick: <T>(list: readonly T[]) => T;
+}
+
+/** The same draws for the same seed. */
+export function createDice(seed: number): Dice {
+  const random = createRandom(seed);
+  const below = (n: number) => random() % n;
+  return { below, once: (n) => below(n) === 0, pick: (list) => list[below(list.length)]! };
+}
+
+interface Memory extends Dice {
   readonly profile: Profile;
   readonly seed: number;
   /** The clock that commands are stamped with, give or take. */
@@ -72,11 +84,8 @@ interface Memory {
 }
 
 export function createRandomCommands(seed: number, profile: Profile): RandomCommands {
-  const random = createRandom(seed);
-  const below = (n: number) => random() % n;
   const memory: Memory = {
-    below, pick: (list) => list[below(list.length)]!, once: (n) => below(n) === 0, profile, seed, now: START_MS, issued: 0,
-    recent: [], marketsOpened: 0, expirations: new Map(), fills: 0, unsettled: [],
+    ...createDice(seed), profile, seed, now: START_MS, issued: 0, recent: [], marketsOpened: 0, expirations: new Map(), fills: 0, unsettled: [],
   };
   return {
     next: () => {

@@ -4,7 +4,7 @@ import type { Command, OpenMarket } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import type { ChainFact } from '../../engine/records/fields.js';
 import {
-  createRandom, createRandomCommands, marketId, traderAddress, txHash, UINT64_MAX, type Profile, type RandomCommands,
+  createDice, createRandomCommands, marketId, traderAddress, txHash, UINT64_MAX, type Dice, type Profile, type RandomCommands,
 } from './random-commands.js';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
@@ -18,11 +18,7 @@ interface Told {
   readonly chainId: number;
 }
 
-interface Memory {
-  readonly below: (n: number) => number;
-  readonly pick: <T>(list: readonly T[]) => T;
-  /** True once in n. */
-  readonly once: (n: number) => boolean;
+interface Memory extends Dice {
   readonly profile: Profile;
   /** The highest time of any command. */
   now: number;
@@ -41,11 +37,8 @@ interface Memory {
 /** The commands of createRandomCommands, as a chain would tell them, and in storms as many again that only chains give. */
 export function createChainCommands(seed: number, profile: Profile): RandomCommands {
   const inner = createRandomCommands(seed, profile);
-  const random = createRandom(seed ^ 0xc4a1);
-  const below = (n: number) => random() % n;
   const memory: Memory = {
-    below, pick: (list) => list[below(list.length)]!, once: (n) => below(n) === 0, profile, now: 0, turns: 0, heads: new Map(), markets: [],
-    fills: new Map(), due: [],
+    ...createDice(seed ^ 0xc4a1), profile, now: 0, turns: 0, heads: new Map(), markets: [], fills: new Map(), due: [],
   };
   return {
     next() {

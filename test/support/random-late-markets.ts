@@ -1,6 +1,6 @@
 /** Random quick markets that are recorded after their ends, among the commands about prices and everything else. */
 import type { Command } from '../../engine/records/commands.js';
-import { createRandom, marketId, traderAddress, txHash, type Profile, type RandomCommands } from './random-commands.js';
+import { createDice, marketId, traderAddress, txHash, type Profile, type RandomCommands } from './random-commands.js';
 import { createPriceCommands } from './random-prices.js';
 
 const ASSETS = ['BTC', 'ETH'] as const;
@@ -12,10 +12,7 @@ const AGES_S = [40, 60, 200, 2_592_000, 2_592_000, 2_592_040, 2_600_000] as cons
 /** The commands of createPriceCommands, and now and then a late market, a price of its time, or its end. All draw from streams of their own. */
 export function createLateCommands(seed: number, profile: Profile): RandomCommands {
   const inner = createPriceCommands(seed, profile);
-  const random = createRandom(seed ^ 0x1a7e);
-  const below = (n: number) => random() % n;
-  const once = (n: number) => below(n) === 0;
-  const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;
+  const { below, once, pick } = createDice(seed ^ 0x1a7e);
   const markets: { readonly id: string; readonly asset: string; readonly start: number }[] = [];
   let [now, opened] = [0, 0];
 

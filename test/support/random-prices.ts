@@ -1,6 +1,6 @@
 /** Random prices and quick markets among the commands of traders, chains and the relayer: late, repeated, from better and worse sources. */
 import type { Command } from '../../engine/records/commands.js';
-import { createRandom, marketId, traderAddress, type Profile, type RandomCommands } from './random-commands.js';
+import { createDice, marketId, traderAddress, type Profile, type RandomCommands } from './random-commands.js';
 import { createRelayCommands } from './random-relays.js';
 
 /** Nobody publishes prices of the last one. */
@@ -14,9 +14,7 @@ const KEPT = 12;
 /** The commands of createRelayCommands, and one about prices after every second of them on average. Both draw from streams of their own. */
 export function createPriceCommands(seed: number, profile: Profile): RandomCommands {
   const inner = createRelayCommands(seed, profile);
-  const random = createRandom(seed ^ 0x9e1c);
-  const below = (n: number) => random() % n;
-  const once = (n: number) => below(n) === 0;
+  const { below, once } = createDice(seed ^ 0x9e1c);
   let [now, opened] = [0, 0];
 
   function price(): Command {

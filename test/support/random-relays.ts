@@ -1,7 +1,7 @@
 /** Random commands of the relayer among those of chains and traders: requests that are repeated, submitted twice, and ended too early. */
 import type { Command } from '../../engine/records/commands.js';
 import type { Claim, RelayAction } from '../../engine/records/fields.js';
-import { createRandom, marketId, traderAddress, txHash, type Profile, type RandomCommands } from './random-commands.js';
+import { createDice, marketId, traderAddress, txHash, type Dice, type Profile, type RandomCommands } from './random-commands.js';
 import { createChainCommands } from './random-facts.js';
 
 export const relayActions: readonly RelayAction[] = [
@@ -11,18 +11,10 @@ export const relayActions: readonly RelayAction[] = [
 /** The ids that requests have: so few that most are used again after they have ended. */
 const REQUEST_IDS = 12;
 
-interface Dice {
-  readonly below: (n: number) => number;
-  /** True once in n. */
-  readonly once: (n: number) => boolean;
-}
-
 /** The commands of createChainCommands, and one of the relayer after every fourth of them on average. Both draw from streams of their own. */
 export function createRelayCommands(seed: number, profile: Profile): RandomCommands {
   const inner = createChainCommands(seed, profile);
-  const random = createRandom(seed ^ 0x5e1a);
-  const below = (n: number) => random() % n;
-  const dice: Dice = { below, once: (n) => below(n) === 0 };
+  const dice = createDice(seed ^ 0x5e1a);
   let now = 0;
   return {
     next() {

@@ -5,7 +5,7 @@ import type { Commitment } from '../../engine/run/view.js';
 import { encodeCall, type ContractCall } from '../../command/chain/abi.js';
 import type { RelayAction } from '../../command/relayer/bodies.js';
 import type { ChainReads } from '../../command/chain/chain-reads.js';
-import type { Desk, EndedRelay, Order } from '../../command/relayer/desk.js';
+import type { CheckedRequest, EndedRelay, RelaySender } from '../../command/relayer/sender.js';
 import type { RelayNote } from '../../command/relayer/note.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type Relay, type Relayed } from '../../command/relayer/relayer.js';
@@ -61,7 +61,7 @@ export interface ChainState {
   ended: Map<string, EndedRelay>;
   /** What the owner's orders and fills need. */
   commitments: readonly Commitment[];
-  /** The owner's requests that the desk has not ended. */
+  /** The owner's requests that the sender has not ended. */
   inFlight: readonly RelayNote[];
   /** Fills that the chain has settled, in a block that the history does not have. */
   settledFills: readonly number[];
@@ -122,16 +122,16 @@ function madeUpReads(state: ChainState): ChainReads {
   };
 }
 
-/** A desk whose orders are in `sent`, and their hashes in `hashes` until they are forgotten. */
-function madeUpDesk(state: ChainState, { sent, hashes }: { sent: Order[]; hashes: Map<string, string> }): Desk {
+/** A sender whose requests are in `sent`, and their hashes in `hashes` until they are forgotten. */
+function madeUpSender(state: ChainState, { sent, hashes }: { sent: CheckedRequest[]; hashes: Map<string, string> }): RelaySender {
   return {
     done: Promise.resolve(), trouble: () => state.trouble, status: () => ({ holds: true, open: 0, trouble: state.trouble }),
     ended: () => undefined, refuseUsed: () => undefined, openOf: () => state.inFlight, revertedAt: () => state.revertedAtMs,
-    send: async (order) => {
-      sent.push(order);
+    send: async (request) => {
+      sent.push(request);
       const hash = id(`sent ${sent.length}`);
       await new Promise((resolve) => { setImmediate(resolve); });
-      hashes.set(order.note.requestId, hash);
+      hashes.set(request.note.requestId, hash);
       return hash;
     },
     find: (requestId) => hashes.has(requestId) ? Promise.resolve(hashes.get(requestId)!) : undefined,
@@ -142,17 +142,17 @@ export async function relayScene() {
   const keccak256 = await createKeccak256();
   const recovery = await createSignerRecovery(keccak256);
   const state = freshState();
-  const sent: Order[] = [];
+  const sent: CheckedRequest[] = [];
   const hashes = new Map<string, string>();
   const lacks: (string | undefined)[] = [];
-  const [reads, desk] = [madeUpReads(state), madeUpDesk(state, { sent, hashes })];
+  const [reads, sender] = [madeUpReads(state), madeUpSender(state, { sent, hashes })];
   const relayerNow = (): Relay => createRelayer({
     keccak256, recovery, now: () => NOW_S * 1_000, quota: createQuota({ gasPerOwner: state.gasPerOwner, gasPerToken: 0n }, () => 0),
     chains: new Map([[CHAIN_ID, {
       chain: {
         chainId: CHAIN_ID, name: 'made up', testnet: state.testnet, confirmations: 0, startBlock: 0, contracts, domainName: 'Exchange', exposureCheck: false,
       },
-      reads, desk, lacks: (what) => { lacks.push(what); }, relayer: `0x${'e1'.repeat(20)}`, maxFeePerGas: 1_000n, token: () => ({ name: 'USD Coin', version: '2' }),
+      reads, sender, lacks: (what) => { lacks.push(what); }, relayer: `0x${'e1'.repeat(20)}`, maxFeePerGas: 1_000n, token: () => ({ name: 'USD Coin', version: '2' }),
       commitments: () => state.commitments,
       isKnownMarket: (marketId) => MARKETS.some((each) => each.marketId === marketId),
       ended: (requestId) => Promise.resolve(state.ended.get(requestId)),

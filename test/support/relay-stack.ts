@@ -1,7 +1,7 @@
-/** The relayer's parts on a chain and a database that outlive them: desk, lane and history, each of which a test stops where it likes. */
+/** The relayer's parts on a chain and a database that outlive them: sender, lane and history, each of which a test stops where it likes. */
 import { randomUUID } from 'node:crypto';
 import { createChainReads } from '../../command/chain/chain-reads.js';
-import { openDesk, type Desk, type RelayHistory } from '../../command/relayer/desk.js';
+import { openRelaySender, type RelaySender, type RelayHistory } from '../../command/relayer/sender.js';
 import { relaySubmissionOf } from '../../command/relayer/note.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type Relay } from '../../command/relayer/relayer.js';
@@ -31,7 +31,7 @@ export type Death = 'requested' | 'ended' | undefined;
 
 export interface RelayProcess {
   readonly relay: Relay;
-  readonly desk: Desk;
+  readonly sender: RelaySender;
   readonly events: () => Promise<Event[]>;
   readonly reports: string[];
   stop(): Promise<void>;
@@ -72,7 +72,7 @@ export async function startRelayProcess({ node, databaseUrl, store }: RelayWorld
       return { position, taken: events.every(({ type }) => type !== 'CommandRejected') };
     },
   };
-  const desk = openDesk({
+  const sender = openRelaySender({
     chainId, history, report, signal, now: () => Date.now(), endings: { contracts, confirmations: chain.confirmations, reads, relayer },
     timings: { pollMs: 20, answerWithinMs: 300, laneSilentMs: 60_000 },
     lane: mortal(openLaneUser({ url: databaseUrl, chainId, key: 'relayer', purpose: 'relay', standByMs: 20 }), death),
@@ -82,20 +82,20 @@ export async function startRelayProcess({ node, databaseUrl, store }: RelayWorld
     keccak256, recovery: await createSignerRecovery(keccak256), now: () => Date.now(),
     quota: createQuota({ gasPerOwner: 0n, gasPerToken: 0n }, () => 0),
     chains: new Map([[chainId, {
-      chain, reads, desk, lacks: () => undefined, relayer, maxFeePerGas: 10n ** 12n, token: () => ({ name: 'USD Coin (test)', version: '2' }), isKnownMarket: () => true,
+      chain, reads, sender, lacks: () => undefined, relayer, maxFeePerGas: 10n ** 12n, token: () => ({ name: 'USD Coin (test)', version: '2' }), isKnownMarket: () => true,
       commitments: (owner) => replica.view.commitments({ trader: owner, chainId }),
       ended: () => Promise.resolve(undefined), readModelCaughtUp: () => Promise.resolve(),
     }]]),
   });
   return {
-    relay, desk, reports,
+    relay, sender, reports,
     async events() {
       const records = await log.read('outcomes', 0, 10_000);
       return records.flatMap(({ data }) => decodeOutcome(data).events as Event[]);
     },
     async stop() {
       stopping.abort(new Error('stopped'));
-      await Promise.race([desk.done, new Promise((resolve) => { setTimeout(resolve, 500).unref(); })]);
+      await Promise.race([sender.done, new Promise((resolve) => { setTimeout(resolve, 500).unref(); })]);
       await replica.done.catch(() => undefined);
     },
   };

@@ -61,9 +61,12 @@ export function spawnService(environment: Readonly<Record<string, string>>, buil
   return spawnProgram({ program: programFor(environment), says: '"msg":"listening"', ...build }, environment);
 }
 
-/** Starts a stack of one process per role on any free port. It listens before its roles are ready. `heard` is told every line of its output. */
-export function spawnStack(environment: Readonly<Record<string, string>>, heard?: (line: string) => void): SpawnedService {
-  return spawnProgram({ program: 'stack/start-roles.js', says: '"msg":"serving', heard }, environment);
+/**
+ * Starts `npm run start:roles` with `count` processes, each on any free port. `listening` resolves with the address of the last one when the
+ * roles of all of them work.
+ */
+export function spawnStack(environment: Readonly<Record<string, string>>, count: number): SpawnedService {
+  return spawnProgram({ program: 'stack/start-roles.js', says: '"msg":"listening"', count }, environment);
 }
 
 export interface BuildToStart {
@@ -71,6 +74,8 @@ export interface BuildToStart {
   readonly dist?: string;
   /** Further arguments of Node. */
   readonly nodeArgs?: readonly string[];
+  /** Is told every line of its output. */
+  readonly heard?: ((line: string) => void) | undefined;
 }
 
 /** What the settings leave out, the development stack brings. Builds of earlier revisions have one program for both. */
@@ -82,12 +87,15 @@ interface Program extends BuildToStart {
   readonly program: string;
   /** What its log line about its address has in it. */
   readonly says: string;
-  readonly heard?: ((line: string) => void) | undefined;
+  /** It works when it has said that so many times: once per process. */
+  readonly count?: number;
 }
 
 const DIST = fileURLToPath(new URL('../..', import.meta.url));
 
-function spawnProgram({ program, says, heard, dist = DIST, nodeArgs = [] }: Program, environment: Readonly<Record<string, string>>): SpawnedService {
+function spawnProgram(
+  { program, says, count = 1, heard, dist = DIST, nodeArgs = [] }: Program, environment: Readonly<Record<string, string>>,
+): SpawnedService {
   const path = [program, 'service/main.js'].map((each) => join(dist, each)).find(existsSync)!;
   const child = fork(path, {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...'DATABASE_URL' in environment ? WITHOUT_FSYNC : {}, ...environment },
@@ -98,6 +106,7 @@ function spawnProgram({ program, says, heard, dist = DIST, nodeArgs = [] }: Prog
   const lines: string[] = [];
   const lookAt = listenForSecrets(environment);
   const [answering, listening] = [deferred(), deferred()];
+  let said = 0;
   const keep = (line: string): void => {
     lookAt(line);
     lines.push(line);
@@ -108,7 +117,7 @@ function spawnProgram({ program, says, heard, dist = DIST, nodeArgs = [] }: Prog
   createInterface(child.stdout!).on('line', (line) => {
     keep(line);
     if (line.includes(says) || line.includes(ANSWERS)) answering.resolve(urlIn(line));
-    if (line.includes(says)) listening.resolve(urlIn(line));
+    if (line.includes(says) && ++said === count) listening.resolve(urlIn(line));
   });
   void exited.then(() => {
     for (const { reject } of [answering, listening]) reject(new Error(`the service ended before it listened:\n${lines.join('\n')}`));

@@ -4,33 +4,29 @@ import { encodeCommand } from '../../engine/records/codec.js';
 import type { ComparedEngine } from '../reference/compared-engines.js';
 import type { ReferenceEngine } from '../reference/engine.js';
 import { commandScripts } from './command-scripts.js';
-import { createWitness } from './event-witness.js';
+import { createWitness, type Witness } from './event-witness.js';
 import type { RandomCommands } from './random-commands.js';
 
 /** Throws where a random history breaks an invariant. */
 export function watch(engine: ComparedEngine, generator: RandomCommands, commands: number): void {
-  const witness = createWitness();
-  for (let i = 0; i < commands; i++) {
-    const command = generator.next();
-    const { outcome } = engine.step(command, encodeCommand(command));
-    generator.learn(outcome);
-    witness.see(command, outcome);
-    if (i % 1_000 === 0) witness.audit();
-  }
-  witness.audit();
+  follow(engine, generator, commands, (witness) => { witness.audit(); });
 }
 
 /** Throws where orders, fills and levels that are rebuilt from the events differ from the reference engine's own. */
 export function rebuilt(engine: ReferenceEngine, generator: RandomCommands, commands: number): void {
+  follow(engine, generator, commands, (witness) => { witness.agreeWith(engine); });
+}
+
+function follow(engine: ComparedEngine, generator: RandomCommands, commands: number, look: (witness: Witness) => void): void {
   const witness = createWitness();
   for (let i = 0; i < commands; i++) {
     const command = generator.next();
     const { outcome } = engine.step(command, encodeCommand(command));
     generator.learn(outcome);
     witness.see(command, outcome);
-    if (i % 1_000 === 0) witness.agreeWith(engine);
+    if (i % 1_000 === 0) look(witness);
   }
-  witness.agreeWith(engine);
+  look(witness);
 }
 
 /** Throws where a short script breaks an invariant; every one is looked at after every command. */

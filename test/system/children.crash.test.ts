@@ -4,7 +4,6 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { haveEnded, listProcesses, startedBy, type Listed } from '../support/process-table.js';
-import { ready } from '../support/mortal-stack.js';
 import { spawnService, spawnStack, type SpawnedService } from '../support/service-process.js';
 import { until, within } from '../support/until.js';
 
@@ -54,8 +53,8 @@ describe('kill -9 of a service leaves no process behind', function () {
   });
 
   it('when every role is a process of its own', async () => {
-    const stack = spawnStack({ ...environment(), LOG_LEVEL: 'info', PROCESSES: 'projections engine+indexer lane+settlement query+api' });
-    await ready(await stack.listening);
+    const stack = spawnStack({ ...environment(), LOG_LEVEL: 'info', PROCESSES: 'projections engine+indexer lane+settlement query+api' }, 4);
+    await stack.listening;
     const left = await killAt(/\/anvil --host/, stack);
     deepEqual(left.filter(({ command }) => command.includes('/service/main.js')).length, 4);
     await isQuiet(left);
@@ -63,5 +62,5 @@ describe('kill -9 of a service leaves no process behind', function () {
 
   it('while its roles start', async () => isQuiet(await killAt(/\/service\/main\.js/, spawnStack({
     ...environment(), PROCESSES: 'projections+engine+indexer+lane+settlement+query+api',
-  }))));
+  }, 1))));
 });

@@ -1,12 +1,24 @@
 /** The exchange with its log in EventStoreDB: orders under kills of the server, a restart, a server that is away or refuses, hidden records. */
 import assert from 'node:assert/strict';
-import { provesHistoryOnce, type Sent } from '../support/eventstore-checks.js';
-import { readHistory, replays } from '../support/crash-checks.js';
-import { startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
+import { readHistory, replays, eventsOf, type History } from '../support/crash-checks.js';
 import { administer } from '../support/eventstore-admin.js';
+import { startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
 import { startEventStoreServer } from '../support/eventstore-server.js';
-import { until, within } from '../support/until.js';
 import { alice, bob, exchangeStack, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
+import { until, within } from '../support/until.js';
+
+/** An order that was acknowledged, and the log position of its answer. */
+interface Sent {
+  readonly orderHash: string;
+  readonly position: number;
+}
+
+/** Every acknowledged order was accepted exactly once, at the position that its answer told or before it. */
+function provesHistoryOnce(history: History, sent: readonly Sent[]): void {
+  const accepted = eventsOf(history, 'OrderAccepted').map(({ orderHash }) => orderHash as string);
+  assert.deepEqual(accepted.toSorted(), sent.map(({ orderHash }) => orderHash).toSorted());
+  assert.ok(sent.every(({ position }) => position < history.entries.length));
+}
 
 const WRITERS = 6;
 const ORDERS = 12;

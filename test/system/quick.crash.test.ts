@@ -205,8 +205,7 @@ describe(`kill -9 around the boundaries of quick markets (SEED=${SEED})`, functi
   async function dieInParts(): Promise<void> {
     await chain.enter({ confirmations: 1, exposureCheck: true, blockMs: 200 });
     stack = await mortalStack({
-      databaseUrl: database.url, chainUrl: chain.url, dataDir: directory, patienceMs: PATIENCE_MS,
-      environment: async (urls) => ({ ...await environment(urls), PROCESSES: PROCESSES.join(' ') }),
+      databaseUrl: database.url, chainUrl: chain.url, dataDir: directory, patienceMs: PATIENCE_MS, processes: PROCESSES, environment,
     });
     open.push(() => stack.close());
     url = () => Promise.resolve(stack.url);

@@ -3,10 +3,9 @@
  * refused, no request fails that need not, no price is lost, and one of two engines takes over at once.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crashChain, type CrashChain } from '../support/crash-chain.js';
 import { eventsOf, isSettled, provesAnswers, provesFills, readHistory, replays, type History } from '../support/crash-checks.js';
@@ -15,11 +14,10 @@ import { crashRelays, type CrashRelays } from '../support/crash-relays.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
 import { SEED, extent } from '../support/extent.js';
 import { bearerToken } from '../support/gasless-wallet.js';
-import { ready, type StackProcess } from '../support/mortal-stack.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { listenToPrices, type PriceListener } from '../support/price-listener.js';
 import { createRandom } from '../support/random-commands.js';
-import { spawnStack, type SpawnedService } from '../support/service-process.js';
+import { ready, startRoleProcesses, type RoleProcesses } from '../support/role-processes.js';
 import { until, within } from '../support/until.js';
 
 /** Every process is started twice, which is most of what this test costs. */
@@ -27,6 +25,9 @@ const PROCESSES = extent({
   push: ['query+api', 'query+api', 'engine', 'engine', 'lane+settlement', 'lane+settlement', 'relayer', 'relayer', 'indexer+projections+prices'],
   long: ['api', 'api', 'query', 'query', 'engine', 'engine', 'lane+settlement', 'lane+settlement', 'relayer', 'relayer', 'indexer+projections', 'prices'],
 });
+
+/** Longer than the gateway needs to notice that a process leaves. */
+const GRACE_MS = 1_500;
 
 interface Told { readonly path: string; readonly status: number; readonly code: unknown; readonly detail: unknown }
 
@@ -36,7 +37,7 @@ describe('a rolling restart under load', function () {
   let directory: string;
   let database: TestDatabase;
   let chain: CrashChain;
-  let stack: SpawnedService;
+  let stack: RoleProcesses;
   let url: string;
   let traders: CrashTraders;
   let relays: CrashRelays;
@@ -45,11 +46,6 @@ describe('a rolling restart under load', function () {
   let reads = 0;
   /** What the engines' processes said when they stood by, and when they took over from the other one. */
   const takeovers: string[] = [];
-  let earlier: readonly StackProcess[];
-  /** Roles whose processes had a key in their environment, with its name. */
-  const keyHolders = new Set<string>();
-
-  const processes = async () => JSON.parse(await readFile(join(directory, 'roles.json'), 'utf8')) as readonly StackProcess[];
 
   function note(path: string, status: number, body: unknown): void {
     const { code, error, detail } = body as Partial<Record<'code' | 'error' | 'detail', unknown>>;
@@ -61,12 +57,15 @@ describe('a rolling restart under load', function () {
     database = await testDatabase();
     chain = await crashChain(createRandom(SEED), { means: ['gasless', 'rich', 'rich', 'permits'] });
     await writeFile(join(directory, 'chains.json'), chain.file(chain.url));
-    stack = spawnStack({
-      DATABASE_URL: database.url, DATA_DIR: directory, CHAINS: join(directory, 'chains.json'), ...chain.keys, PROCESSES: PROCESSES.join(' '),
-      CANCEL_AUTH: 'required', PRICE_SOURCES: 'simulated', LOG_LEVEL: 'info',
+    stack = await startRoleProcesses({
+      processes: PROCESSES,
+      environment: {
+        DATABASE_URL: database.url, DATA_DIR: directory, CHAINS: join(directory, 'chains.json'), ...chain.keys, CANCEL_AUTH: 'required',
+        PRICE_SOURCES: 'simulated', LOG_LEVEL: 'info', STOP_GRACE_MS: String(GRACE_MS),
+      },
+      heard: (line) => { takeovers.push(.../another engine writes|the other engine has [a-z ]+/.exec(line) ?? []); },
     });
-    createInterface(stack.child.stdout!).on('line', (line) => { takeovers.push(.../another engine writes|the other engine has [a-z ]+/.exec(line) ?? []); });
-    url = await stack.listening;
+    ({ url } = stack);
     await ready(url);
     const parts = {
       chain, url: () => Promise.resolve(url), seed: SEED,
@@ -76,22 +75,18 @@ describe('a rolling restart under load', function () {
     relays = crashRelays({ ...parts, token: await bearerToken(database.url) });
   });
   before('restarts every process', async () => {
-    earlier = await processes();
-    await lookForKeys();
+    const earlier = stack.processes();
     const ending = new AbortController();
     const loads = [traders.trade(ending.signal), read(ending.signal)];
     const relaysEnd = new AbortController();
     const relaying = relays.relay(relaysEnd.signal);
     prices = listenToPrices(`${url}/api/v1/prices/BTC/stream`, ending.signal);
     await until('prices come', () => prices.ids.length > 0);
-    stack.child.kill('SIGUSR2');
-    const restarted = until('every process is another one', async () => {
-      const now = await processes();
-      return now.length === PROCESSES.length && now.every(({ pid }) => earlier.every((each) => each.pid !== pid));
-    }, 240);
-    await Promise.race([restarted, ...loads.map((load) => load.then(() => { throw new Error('the load has ended'); }))]);
-    for (const { port } of await processes()) await ready(`http://127.0.0.1:${port}`);
-    await lookForKeys();
+    const restarted = within('every process is another one', stack.restart(), 240);
+    await Promise.race([restarted, stack.failed, ...loads.map((load) => load.then(() => { throw new Error('the load has ended'); }))]);
+    const now = stack.processes();
+    deepEqual(now.map(({ role }) => role), PROCESSES);
+    ok(now.every(({ pid }) => earlier.every((each) => each.pid !== pid)));
     await sleep(500);
     relaysEnd.abort();
     ending.abort();
@@ -102,24 +97,12 @@ describe('a rolling restart under load', function () {
     });
   });
   after(async () => {
-    stack.child.kill('SIGTERM');
-    const code = await within('the stack stops', stack.exited);
+    await stack.stop();
+    await stack.close();
     await chain.stop();
     await database.drop();
     await rm(directory, { recursive: true });
-    equal(code, 0, stack.lastLines().join('\n'));
   });
-
-  it('the keys are in the lane\'s process alone, before the restart and after it', async () => {
-    deepEqual([...keyHolders].sort(), Object.keys(chain.keys).map((name) => `lane+settlement ${name}`).sort());
-  });
-
-  async function lookForKeys(): Promise<void> {
-    for (const { role, pid } of await processes()) {
-      const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
-      for (const [name, key] of Object.entries(chain.keys)) if (environment.includes(key.slice(2))) keyHolders.add(`${role} ${name}`);
-    }
-  }
 
   async function read(signal: AbortSignal): Promise<void> {
     const paths = ['/api/v1/markets', `/api/v1/orders?trader=${chain.traders[0]!.address}&marketId=${chain.markets[0]!.marketId}`, '/api/v1/config', '/api/v1/platform/stats'];
@@ -172,7 +155,7 @@ describe('a rolling restart under load', function () {
   });
 
   it('has one process that relays, and sends requests only to it', async () => {
-    const relayers = (await processes()).filter(({ role }) => role === 'relayer');
+    const relayers = stack.processes().filter(({ role }) => role === 'relayer');
     const statuses = await Promise.all(relayers.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/health/ready?role=relayer`)).status));
     deepEqual(statuses.sort(), [200, 503]);
     const nobody = { method: 'POST', headers: { 'Content-Type': 'application/json', 'Authorization': `Bearer ${await bearerToken(database.url)}` }, body: '{}' };

@@ -137,7 +137,8 @@ describe('a start that cannot succeed', function () {
   });
 
   it('notices a taken PORT before anything is set up, with a process per role too', async () => {
-    for (const [spawn, what] of [[spawnService, 'the exchange'], [spawnStack, 'the stack']] as const) {
+    const spawnOne = (environment: Record<string, string>) => spawnStack(environment, 1);
+    for (const [spawn, what] of [[spawnService, 'the exchange'], [spawnOne, 'the stack']] as const) {
       const data = join(directory, 'untouched');
       assert.match(await refusal(spawn({ DATA_DIR: data, PORT: portTaken() }), 1), new RegExp(`^${what} cannot start: .* is in use: .* set PORT to another port$`));
       assert.equal((await readdir(directory)).includes('untouched'), false);

@@ -4,20 +4,18 @@
  */
 import { deepEqual, equal, match } from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createServer, closeServer, listen } from '../../service/http/server.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
-import { createMetrics } from '../../service/status/metrics.js';
 import { ROLE_NAMES, type RoleName } from '../../service/roles/role-names.js';
-import { createFront } from '../../stack/supervision/front.js';
 import { crashChain, type CrashChain } from '../support/crash-chain.js';
 import { eventsOf, isSettled, provesAnswers, provesFills, readHistory } from '../support/crash-checks.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
 import { SEED, isLong } from '../support/extent.js';
+import { startGateway } from '../support/gateway.js';
 import { createRandom } from '../support/random-commands.js';
+import { freePorts } from '../support/role-processes.js';
 import { spawnService, type SpawnedService } from '../support/service-process.js';
 import { until, within } from '../support/until.js';
 
@@ -44,7 +42,7 @@ describe(`processes that are started by themselves, in any order (SEED=${SEED})`
     chain = await crashChain(random, { means: ['rich', 'rich', 'permits'] });
     await writeFile(join(directory, 'chains.json'), chain.file(chain.url));
     traders = crashTraders({ chain, url: () => Promise.resolve(proxyUrl), seed: SEED });
-    port = await freePort();
+    [port] = await freePorts(1) as [number];
     // Made beforehand, so that its password is known; then it is away.
     const made = await startPostgres();
     password = decodeURIComponent(new URL(made.tcpUrl).password);
@@ -100,17 +98,12 @@ describe(`processes that are started by themselves, in any order (SEED=${SEED})`
 
   /** A proxy as on several machines: it sends each request to the process of its role. */
   async function proxied<T>(work: () => Promise<T>): Promise<T> {
-    const metrics = createMetrics();
-    const front = createFront({
-      portsOf: (role) => [Number(new URL(running.get(role)!.url).port)], metrics, showsMetrics: false, trustProxy: 0,
-      readiness: () => Promise.resolve({ status: 200, body: '{}' }), observer: { answered: () => undefined, failed: (error) => { throw error; } },
-    });
-    const server = createServer(front, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 10_000, maxConnections: 100, maxConnectionsPerAddress: 0 });
-    proxyUrl = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`;
+    const gateway = await startGateway(() => [...running].map(([role, { url }]) => ({ role, port: Number(new URL(url).port) })));
+    proxyUrl = gateway.url;
     try {
       return await work();
     } finally {
-      await closeServer(front, server, 5_000);
+      await gateway.close();
     }
   }
 
@@ -168,11 +161,3 @@ describe(`processes that are started by themselves, in any order (SEED=${SEED})`
     await provesTrading();
   });
 });
-
-async function freePort(): Promise<number> {
-  const holder = createSocketServer();
-  await new Promise<void>((resolve) => { holder.listen(0, '127.0.0.1', resolve); });
-  const { port } = holder.address() as AddressInfo;
-  await new Promise((resolve) => { holder.close(resolve); });
-  return port;
-}

@@ -1,16 +1,16 @@
 /** Replays a history from its source: every record through its checks, in bounded memory, with checkpoints on the way. */
-import { createEngine, type Engine } from '../../engine/run/engine.js';
-import { viewOf, type EngineView } from '../../engine/run/view.js';
+import type { QuickDecision } from '../../command/indexer/checks/told-resolution.js';
 import type { CancelOrder, Command, SyncPosition } from '../../engine/records/commands.js';
 import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
+import { createEngine, type Engine } from '../../engine/run/engine.js';
+import type { Restored } from '../../engine/run/snapshot.js';
+import { viewOf, type EngineView } from '../../engine/run/view.js';
 import type { ChainAudit } from './chain/chain-audit.js';
 import type { PositionStore } from './chain/position-store.js';
-import { createQuickDecisions } from './chain/quick-decisions.js';
 import { factIn } from './chain/recorded-facts.js';
 import { createRelays, type BegunRelay } from './chain/relays.js';
 import type { SyncedPosition } from './chain/synced-positions.js';
 import type { Checkpoint, Counts } from './checkpoint.js';
-import type { Restored } from '../../engine/run/snapshot.js';
 import { Differs, earlier, type Difference } from './difference.js';
 import type { IdStore } from './records/id-store.js';
 import { createRecordCheck, type CheckedRecord, type RecordCheck } from './records/record-check.js';
@@ -221,4 +221,41 @@ export async function settled(
     }
   }
   return first;
+}
+
+interface QuickDecisions {
+  /** The decision that a record which the engine has just taken ends; null for a record that ends none. */
+  ended(command: Command, events: readonly Event[]): QuickDecision | null;
+}
+
+/** Begins with the unresolved markets of the engine's state, which a checkpoint may have restored. */
+function createQuickDecisions(view: Pick<EngineView, 'markets' | 'quickMarket'>): QuickDecisions {
+  const open = new Map<string, QuickDecision>();
+  function follow(marketId: string): void {
+    const quick = view.quickMarket(marketId)?.quick;
+    if (quick !== undefined) open.set(marketId, quick);
+  }
+  for (const { marketId } of view.markets()) follow(marketId);
+  return {
+    ended(command, events) {
+      // The view gives copies: what an event changes is read again.
+      for (const event of events) if (changesDecision(event)) follow(event.marketId);
+      if (command.kind !== 'ResolveMarket' && command.kind !== 'HalveMarket') return null;
+      const decided = open.get(command.marketId);
+      if (decided === undefined || view.quickMarket(command.marketId) !== undefined) return null;
+      open.delete(command.marketId);
+      const { strike, end, outcome } = decided;
+      return { strike, end, outcome };
+    },
+  };
+}
+
+type Deciding = Extract<Event, { readonly type: 'MarketOpened' | 'StrikePriceSet' | 'EndPriceSet' | 'QuickMarketDecided' }>;
+
+function changesDecision(event: Event): event is Deciding {
+  switch (event.type) {
+    case 'MarketOpened': return event.quick !== null;
+    case 'StrikePriceSet': case 'EndPriceSet': case 'QuickMarketDecided': return true;
+    default: return false;
+  }
 }

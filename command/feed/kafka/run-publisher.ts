@@ -1,15 +1,19 @@
 /** Keeps the fill feed published: of several processes one publishes, and begins again after every failure that can pass. */
 import { LogUnavailable } from '../../../engine/log/log.js';
-import { startReactor } from '../../../engine/reactor.js';
+import { startReactor, type StandBy } from '../../../engine/reactor.js';
 import type { Backoff } from '../../../engine/waiting.js';
 import { OutboxUnavailable } from '../../lane/requests.js';
-import { openCheckpoints, type CheckpointOptions, type HeldCheckpoints } from './checkpoints.js';
+import type { HeldCheckpoints } from './checkpoints.js';
 import { publish, type Progress, type PublishOptions } from './publisher.js';
 import { TopicRefused } from './topic.js';
 import { createTopicWatch } from './topic-watch.js';
 import type { KafkaClient } from './client.js';
 
-export interface PublisherOptions extends Pick<PublishOptions, 'topic' | 'encode' | 'logFeed' | 'log' | 'report' | 'signal'>, Pick<CheckpointOptions, 'url' | 'standByMs'> {
+export type OpenCheckpoints = (session: StandBy & { readonly topic: string }) => Promise<HeldCheckpoints>;
+
+export interface PublisherOptions extends Pick<PublishOptions, 'topic' | 'encode' | 'logFeed' | 'log' | 'report' | 'signal'> {
+  /** Opens the session whose holder publishes the topic, and which keeps how far it has got. */
+  readonly openCheckpoints: OpenCheckpoints;
   /** Opens the client, which is closed when the publisher has ended. */
   readonly open: () => KafkaClient;
   readonly backoff?: Backoff;
@@ -47,14 +51,14 @@ interface Course {
 }
 
 export function runPublisher(options: PublisherOptions): Publisher {
-  const { topic, url, standByMs, lookMs, signal, report, backoff = BACKOFF } = options;
+  const { topic, openCheckpoints, lookMs, signal, report, backoff = BACKOFF } = options;
   const client = options.open();
   const topicWatch = createTopicWatch({ client, topic, report, ...lookMs === undefined ? {} : { everyMs: lookMs } });
   let position: number | undefined;
   let sent = 0;
   const reactor = startReactor<Course>({
     async hold(standBy) {
-      const checkpoints = await openCheckpoints({ ...standBy, topic: topic.topic, url, standByMs });
+      const checkpoints = await openCheckpoints({ ...standBy, topic: topic.topic });
       position = undefined;
       return { checkpoints, steps: publish({ ...options, client, checkpoints }), over: new AbortController() };
     },

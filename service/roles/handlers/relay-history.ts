@@ -1,5 +1,5 @@
-/** What the relayer's desk reads and writes of the history: through the replica, and with commands of its own. */
-import type { RelayHistory } from '../../../command/relayer/desk.js';
+/** What the relay sender reads and writes of the history: through the replica, and with commands of its own. */
+import type { RelayHistory } from '../../../command/relayer/sender.js';
 import { LogUnavailable, RecordsLost, type Log } from '../../../engine/log/log.js';
 import { encodeCommand } from '../../../engine/records/codec.js';
 import { RequestError } from '../../../engine/records/errors.js';

@@ -165,7 +165,7 @@ export function createBatchReader({ keccak256, recovery }: { keccak256: Keccak25
     read(data) {
       const call = abi.settlement.parseTransaction({ data });
       if (call?.name !== 'settleBatch') return undefined;
-      const [orders, signatures, , fills, position, digest] = call.args as unknown as [OrderArgs[], string[], unknown, FillArgs[], bigint, string];
+      const [orders, signatures, , fills, position, digest] = call.args.toArray() as [OrderArgs[], string[], unknown, FillArgs[], bigint, string];
       return {
         position: Number(position), digest, fills: [...fills],
         orders: orders.map((order, i) => {

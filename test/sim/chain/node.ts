@@ -1,6 +1,7 @@
 /** A node of the simulated chain behind JSON-RPC over HTTP: it may lag, lie, lose what it is asked, or be away. */
 import { multicall3 } from '../../../contracts-abi/multicall3.js';
 import type { InterfaceAbi } from 'ethers';
+import type { Fetch } from '../../../command/chain/http-answer.js';
 import type { Strikes } from '../world/faults.js';
 import type { SimProcess } from '../world/process.js';
 import type { VirtualTime } from '../world/time.js';
@@ -34,9 +35,9 @@ class NodeError extends Error {
 }
 
 /** A `fetch` for one process, which reaches only the simulated nodes. */
-export function fetchFor(process: SimProcess, parts: NodesParts): typeof fetch {
+export function fetchFor(process: SimProcess, parts: NodesParts): Fetch {
   const { time, weather, strikes } = parts;
-  return (async (target: string, init: { body: string; signal: AbortSignal }) => {
+  return async (target, init) => {
     const index = NODE_URLS.indexOf(target as typeof NODE_URLS[number]);
     const node = weather.nodes[index];
     if (node === undefined) throw new Error(`no such node: ${target}`);
@@ -62,8 +63,8 @@ export function fetchFor(process: SimProcess, parts: NodesParts): typeof fetch {
       return body;
     });
     const text = await Promise.race([answer, silent]);
-    return { status: 200, body: [Buffer.from(text)] } as unknown as Response;
-  }) as unknown as typeof fetch;
+    return { status: 200, body: [Buffer.from(text)] };
+  };
 }
 
 function untilAborted(signal: AbortSignal): Promise<never> {
@@ -188,7 +189,7 @@ function called({ to, data }: CallAsked, block: SimBlock, { chain, markets }: No
     if (reverted !== undefined) throw new NodeError(3, `execution reverted: ${reverted}`);
     return '0x';
   }
-  const [calls] = multicall.decodeFunctionData('aggregate3', data) as unknown as [readonly { readonly target: string; readonly callData: string }[]];
+  const [calls] = multicall.decodeFunctionData('aggregate3', data).toArray() as [readonly { readonly target: string; readonly callData: string }[]];
   return multicall.encodeFunctionResult('aggregate3', [calls.map(({ target, callData }) => {
     const returnData = viewed(target.toLowerCase(), callData, block, { chain, markets });
     if (returnData === undefined) throw new NodeError(3, 'execution reverted');

@@ -21,11 +21,11 @@ export function readQuickCall(to: string, data: string): QuickCall | undefined {
   const contract = { [marketFactory]: abi.factory, [quickResolver]: abi.quickResolver }[to];
   const call = contract?.parseTransaction({ data });
   if (call?.name === 'createQuickMarket') {
-    const [questionId, asset, startTime, expiration] = call.args as unknown as [string, string, bigint, bigint];
+    const [questionId, asset, startTime, expiration] = call.args.toArray() as [string, string, bigint, bigint];
     return { kind: 'create', questionId, asset, startTime: Number(startTime), expiration: Number(expiration) };
   }
   if (call?.name !== 'resolve') return undefined;
-  const [market, startPrice, startPublished, endPrice, endPublished] = call.args as unknown as [string, bigint, bigint, bigint, bigint];
+  const [market, startPrice, startPublished, endPrice, endPublished] = call.args.toArray() as [string, bigint, bigint, bigint, bigint];
   return { kind: 'resolve', market: market.toLowerCase(), startPrice, startPublishedS: Number(startPublished), endPrice, endPublishedS: Number(endPublished) };
 }
 

@@ -1,4 +1,5 @@
 /** What the log must be after every step: one engine's outcomes and digests, facts as the final chain has them, holdings as on the chain. */
+import { createReferenceEngine } from '../../reference/engine.js';
 import { createEngine } from '../../../engine/run/engine.js';
 import { decodeCommand, decodeOutcome, type CommandOutcome } from '../../../engine/records/codec.js';
 import type { Command } from '../../../engine/records/commands.js';
@@ -29,6 +30,8 @@ export interface HistoryWatch {
   look(): void;
   /** Whether a replica's digest is the history's. */
   checkReplica(run: Running): void;
+  /** A role has got this time, when its clock had been in doubt for so long; 0: it is trusted. */
+  stamped(atMs: number, doubtedForMs: number): void;
   outcome(position: number): CommandOutcome | undefined;
   /** The digest up to and with a position. */
   digest(position: number): string | undefined;
@@ -52,6 +55,8 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
   const announced = new Set<string>();
   const cancelledByClients = new Set<number>();
   const ids = new Set<string>();
+  const judge = createJudge(store, broken);
+  const doubted = createStamps();
   const ledger = createLedger({ chain, markets, broken });
   const quick = watchPrices({ prices, strikes, broken });
   const relays = new RelaysWatch({ chain, outbox }, broken);
@@ -65,6 +70,9 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
     ids.add(id);
     checkFact(command, chain, broken);
     if (command.kind === 'SubmitSettlement' || command.kind === 'SubmitRelay') announced.add(command.txHash);
+    if ((command.kind === 'AdvanceClock' || command.kind === 'RecordPrice') && doubted.has(command.at)) {
+      broken('no command is stamped while the clock is in doubt', `${command.kind} at ${command.at}`);
+    }
     const { outcome, digest } = engine.step(data, command);
     outcomes.push(outcome);
     digests.push(digest);
@@ -92,18 +100,46 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
         const { digest } = decodeOutcome(written[recorded]?.data ?? new Uint8Array());
         if (digest !== digests[recorded]) broken('one digest', `outcome ${recorded} was recorded with digest ${digest}, and is ${digests[recorded]}`);
       }
+      // What else is broken tells more.
+      judge(digests);
     },
     checkReplica(run) {
-      const { process, replica, differs } = run;
-      if (replica === undefined || differs || replica.view.position === (checked.get(run) ?? 0)) return;
+      const { process, replica, special: { alter } } = run;
+      if (replica === undefined || alter !== undefined || replica.view.position === (checked.get(run) ?? 0)) return;
       const { position, digest } = replica.view;
       checked.set(run, position);
       if (formatDigest(digest) !== digests[position - 1]) broken('one digest', `${process.name} has another at position ${position}`);
     },
+    stamped: doubted.stamped,
     outcome: (position) => outcomes[position],
     digest: (position) => digests[position],
     unended: () => ledger.unended(),
     figures: () => ({ ...ledger.figures(), commands: outcomes.length, quick: quick.figures(), relays: relays.figures() }),
+  };
+}
+
+/** The second engine, which decides every recorded command, too. */
+function createJudge({ records }: WorldParts['store'], broken: Broken): (digests: readonly string[]) => void {
+  const reference = createReferenceEngine();
+  let judged = 0;
+  return (digests) => {
+    for (; judged < digests.length; judged++) {
+      const data = records.commands[judged]?.data ?? new Uint8Array();
+      const { text, digest } = reference.step(decodeCommand(data), data);
+      if (digest !== digests[judged]) broken('two engines agree', `command ${judged}: the second one says ${text}`);
+    }
+  };
+}
+
+/** What is in doubt for less may have been trusted when the time's command was decided on. */
+const DOUBTED_MS = 3_000;
+
+/** The times that roles got while their clocks were in doubt, and no role while its clock was trusted. */
+function createStamps() {
+  const [doubted, trusted] = [new Set<number>(), new Set<number>()];
+  return {
+    stamped(atMs: number, doubtedForMs: number): void { (doubtedForMs < DOUBTED_MS ? trusted : doubted).add(atMs); },
+    has: (atMs: number): boolean => doubted.has(atMs) && !trusted.has(atMs),
   };
 }
 

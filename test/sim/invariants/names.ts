@@ -23,9 +23,12 @@ export const INVARIANTS = [
   'facts are final',
   'facts are on the chain',
   'no acknowledged order is lost',
+  'no command is stamped while the clock is in doubt',
+  'no fill is asked for with the settings of another exchange',
   'no nonce gap',
   'no process ends by itself',
   'no report is of a fault in the program',
+  'no request is taken while the clock is in doubt',
   'nothing is appended twice',
   'nothing is settled twice',
   'one digest',
@@ -34,6 +37,7 @@ export const INVARIANTS = [
   'positions equal the chain',
   'sign, store, then send',
   'the keeper settles an assertion once',
+  'two engines agree',
   'what no source told is never decided',
 ] as const;
 

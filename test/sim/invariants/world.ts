@@ -112,6 +112,9 @@ function watchArriving(parts: WorldParts, history: HistoryWatch, broken: Broken)
       const decided = history.quick.outcome(marketId);
       if (decided !== outcome) broken('a quick market is resolved as it was decided', `${marketId}: ${outcome} on the chain, ${decided} decided`);
     }),
+    stamped(atMs: number, doubtedForMs: number) { history.stamped(atMs, doubtedForMs); },
+    takenInDoubt: guarded((process: string, what: string) => { broken('no request is taken while the clock is in doubt', `${process}: ${what}`); }),
+    askedByForeign: guarded((process: string) => { broken('no fill is asked for with the settings of another exchange', process); }),
     reported: guarded((process: string, text: string) => {
       if (PROGRAM_FAULT.test(text)) broken('no report is of a fault in the program', `${process}: ${text}`);
     }),

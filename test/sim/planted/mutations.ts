@@ -79,7 +79,7 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'if (step.position >= recorded) {', to: 'if (step.position > recorded) {',
   },
   {
-    name: 'the engine reads the clock of its machine', breaks: 'one digest',
+    name: 'the engine reads the clock of its machine', breaks: 'two engines agree',
     file: 'engine/run/engine.js',
     from: 'advance(state, command.at);', to: 'advance(state, Math.max(command.at, Date.now()));',
   },
@@ -164,14 +164,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a quick market is resolved by its prices the wrong way round', breaks: 'a quick market is resolved as it was decided',
-    file: 'command/quick/agenda.js',
+    file: 'command/quick/quick-jobs.js',
     from: 'startPrice: strike.price, startPublishedS: secondOf(strike.publishedAt), endPrice: end.price,',
     to: 'startPrice: end.price, startPublishedS: secondOf(strike.publishedAt), endPrice: strike.price,',
   },
   {
     name: 'the sender of quick markets asks again for what is under way', breaks: 'a quick market is in one request at a time',
-    file: 'command/quick/agenda.js',
-    from: '&& this.#docket.mayLook(keyOf(job), requestsOf(job, requests), { nextBlock, nowMs }));', to: ');',
+    file: 'command/jobs/job-list.js',
+    from: 'mayRequest(this.#requestsOf(job', to: '(this.options.name === \'quick\' ? () => true : mayRequest)(this.#requestsOf(job',
   },
   {
     name: 'the view gives out the engine\'s own quick markets', breaks: 'no report is of a fault in the program',
@@ -179,10 +179,10 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'quick: { ...quick, missed: new Set(quick.missed) }', to: 'quick',
   },
   {
-    name: 'the desk does not wait until a request is in the history', breaks: 'a relayed request is recorded before it is asked for',
-    file: 'command/relayer/desk.js',
-    from: 'const { position, taken } = await history.record({ kind: \'RequestRelay\', v: 1, at: now(), requestId, chainId, action, owner, claims });',
-    to: 'const { position, taken } = { position: 0, taken: true }; history.record({ kind: \'RequestRelay\', v: 1, at: now(), requestId, chainId, action, owner, claims }).catch(() => undefined);',
+    name: 'the relay sender does not wait until a request is in the history', breaks: 'a relayed request is recorded before it is asked for',
+    file: 'command/relayer/sender.js',
+    from: 'const { position, taken } = await history.record(command);',
+    to: 'const { position, taken } = { position: 0, taken: true }; history.record(command).catch(() => undefined);',
   },
   {
     name: 'the engine keeps a request open that has ended', breaks: 'a relayed request ends once',
@@ -195,16 +195,15 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'ending.kind === \'mined\' && ending.succeeded ? await reachedBy', to: 'ending.kind === \'mined\' ? await reachedBy',
   },
   {
-    name: 'the desk gives up what an earlier process has sent', breaks: 'a relayed request ends as the chain says',
-    file: 'command/relayer/desk.js',
-    from: 'for (const { requestId, claims } of listed) {\n            if (this.open.has(requestId))',
-    to: 'for (const { requestId, claims } of listed) {\n            if (this.held !== undefined)',
+    name: 'the relay sender gives up what an earlier process has sent', breaks: 'a relayed request ends as the chain says',
+    file: 'command/relayer/sender.js',
+    from: 'if (!this.open.has(requestId))\n                await this.end', to: 'if (this.rounds.status().holds)\n                await this.end',
   },
   {
-    name: 'the desk asks the lane for a request under two names', breaks: 'a relayed request is in one transaction at a time',
-    file: 'command/relayer/desk.js',
-    from: 'await held.ask([{ id: request.laneId, ...call, gasLimit, note }]);',
-    to: 'await held.ask([request.laneId, laneIdOf({ requestId, position: -position })].map((id) => ({ id, ...call, gasLimit, note })));',
+    name: 'the relay sender asks the lane for a request under two names', breaks: 'a relayed request is in one transaction at a time',
+    file: 'command/relayer/sender.js',
+    from: 'await requests.request({ id: laneIdOf({ requestId, position }), ...call, gasLimit, note });',
+    to: 'for (const place of [position, -position]) await requests.request({ id: laneIdOf({ requestId, position: place }), ...call, gasLimit, note });',
   },
   {
     name: 'a request that is taken is refused for certain', breaks: 'a refused relay request is never recorded',
@@ -213,23 +212,98 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a repeat is answered with what ended last', breaks: 'a repeated relay request gets the same transaction',
-    file: 'command/relayer/desk.js',
-    from: 'return this.ended.get(requestId);', to: 'return [...this.ended.values()][0];',
+    file: 'command/relayer/sender.js',
+    from: 'return this.endings.get(requestId);', to: 'return [...this.endings.values()][0];',
   },
   {
     name: 'the keeper asks again for what is under way', breaks: 'the keeper settles an assertion once',
-    file: 'command/keeper/watch.js',
-    from: 'this.#docket.mayLook(proposal.assertionId, own(proposal), { nextBlock, nowMs })', to: 'true',
+    file: 'command/jobs/job-list.js',
+    from: 'mayRequest(this.#requestsOf(job', to: '(this.options.name === \'keeper\' ? () => true : mayRequest)(this.#requestsOf(job',
   },
   {
     name: 'the keeper looks at disputed proposals alone', breaks: 'everything comes to rest',
-    file: 'command/keeper/watch.js',
-    from: 'disputed || timeS >= expirationTime + this.rules.graceS', to: 'disputed',
+    file: 'command/keeper/keeper.js',
+    from: 'dueAtS: disputed ? 0 : expirationTime + graceS', to: 'dueAtS: disputed ? 0 : Infinity',
   },
   {
     name: 'the indexer leaves out what a redemption has paid', breaks: 'positions equal the chain',
     file: 'command/indexer/facts.js',
     from: 'return isOurs ? {', to: 'return isOurs && payout === 0n ? {',
+  },
+  {
+    name: 'the role api takes orders while its clock is in doubt', breaks: 'no request is taken while the clock is in doubt',
+    file: 'service/roles/api.js',
+    from: 'admit(what);', to: '',
+  },
+  {
+    name: 'the role prices records while its clock is in doubt', breaks: 'no command is stamped while the clock is in doubt',
+    file: 'service/roles/prices.js',
+    from: 'holds: () => sole.holds(), now, doubt: () => clock.doubt(),', to: 'holds: () => sole.holds(), now, doubt: () => undefined,',
+  },
+  {
+    name: 'the role relayer takes requests while its clock is in doubt', breaks: 'no request is taken while the clock is in doubt',
+    file: 'service/roles/relayer.js',
+    from: 'admit(\'order\');', to: '',
+  },
+  {
+    name: 'the role lane records no settlement', breaks: 'announced before it is sent',
+    file: 'service/roles/lane.js',
+    from: 'purpose === \'settlement\'', to: 'purpose === \'keeper\'',
+  },
+  {
+    name: 'the role lane records nothing of what the relayer sends', breaks: 'announced before it is sent',
+    file: 'service/roles/lane.js',
+    from: 'purpose === \'relay\'', to: 'false',
+  },
+  {
+    name: 'the role settlement does not compare the orders with its settings', breaks: 'no fill is asked for with the settings of another exchange',
+    file: 'service/roles/settlement.js',
+    from: 'checkOrder(domain, order);', to: ';',
+  },
+  {
+    name: 'the role settlement does not wait for what an earlier process has settled', breaks: 'a fill is in one request at a time',
+    file: 'service/roles/settlement.js',
+    from: 'catchUp: () => watch.catchUp()', to: 'catchUp: () => Promise.resolve()',
+  },
+  {
+    name: 'the role indexer does not wait for the recorded outcome of an anchor', breaks: 'everything comes to rest',
+    file: 'service/roles/indexer.js',
+    from: 'if (record !== undefined)\n            return decodeOutcome(record.data).digest;', to: 'return record === undefined ? undefined : decodeOutcome(record.data).digest;',
+  },
+  {
+    name: 'the role indexer begins anew at each look', breaks: 'everything comes to rest',
+    file: 'service/roles/indexer.js',
+    from: 'cursor: () => view.cursor(chainId)', to: 'cursor: () => undefined',
+  },
+  {
+    name: 'the role relayer lets desk and keeper be one user of the lane', breaks: 'everything comes to rest',
+    file: 'service/roles/relayer.js',
+    from: 'purpose: \'keeper\'', to: 'purpose: \'relay\'',
+  },
+  {
+    name: 'the role relayer does not wait for the read models', breaks: 'a repeated relay request gets the same transaction',
+    file: 'service/roles/relayer.js',
+    from: 'readModelCaughtUp: () => endedRelays.caughtUp(view.position - 1)', to: 'readModelCaughtUp: () => Promise.resolve()',
+  },
+  {
+    name: 'the role relayer does not ask the read models', breaks: 'a repeated relay request gets the same transaction',
+    file: 'service/roles/relayer.js',
+    from: 'ended: (requestId) => endedRelays.ended(requestId)', to: 'ended: () => Promise.resolve(undefined)',
+  },
+  {
+    name: 'the role prices looks at no unresolved market', breaks: 'everything comes to rest',
+    file: 'service/roles/prices.js',
+    from: 'unresolved: () => view.quickMarkets(chainId)', to: 'unresolved: () => []',
+  },
+  {
+    name: 'the role prices takes blocks for recorded that are not', breaks: 'a quick market is in one request at a time',
+    file: 'service/roles/prices.js',
+    from: 'nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0', to: 'nextBlock: () => 1_000_000',
+  },
+  {
+    name: 'the role api names its records as another process does', breaks: 'no process ends by itself',
+    file: 'service/roles/api.js',
+    from: 'outcomeOf, writerId, answerWithinMs', to: 'outcomeOf, writerId: \'api\', answerWithinMs',
   },
   {
     name: 'the simulated contract does not use a message\'s nonce up', breaks: 'a relayed request is carried out once',

@@ -24,11 +24,12 @@ export function createSimSource(name: SimSourceName, process: SimProcess, { time
   };
 
   function listen(second: number, listener: (observation: Observation) => void): void {
-    const observation = prices.published(name, second);
-    const atMs = (observation?.publishedAtMs ?? second * 1_000) - START_MS;
+    const atMs = (prices.published(name, second)?.publishedAtMs ?? second * 1_000) - START_MS;
     time.after(atMs - time.now() + 1 + 40 * time.random(), () => {
       if (closed || !process.alive) return;
       listen(second + 1, listener);
+      // Known only now: a fault of the source may have begun or ended since the last second.
+      const observation = prices.published(name, second);
       if (observation === undefined) return;
       if (isAway()) {
         connected = false;

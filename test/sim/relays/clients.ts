@@ -2,6 +2,7 @@
 import { createRandom } from '../../support/random-commands.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Relayed } from '../../../command/relayer/relayer.js';
+import { relayEndpoints } from '../../../service/api/endpoints/relayer.js';
 import { ask, type Heard } from '../story/line.js';
 import type { Exchange, ProcessName } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
@@ -18,6 +19,7 @@ export interface RelayClientWatch {
 const BACKS: readonly ProcessName[] = ['back-0', 'back-1'];
 const TRIES = 8;
 const LOST = 6;
+const ANYBODY = { id: 1, name: 'anybody', scopes: ['relay'] };
 
 export interface Asking {
   /** How often it is sent at once. */
@@ -26,13 +28,13 @@ export interface Asking {
   readonly againAfterMs: number | undefined;
 }
 
-export function createRelayClients({ time, trace, strikes }: WorldParts, exchange: Exchange, watch: RelayClientWatch) {
+export function createRelayClients(parts: WorldParts, exchange: Exchange, watch: RelayClientWatch) {
+  const { time, trace, strikes } = parts;
   let underWay = 0;
 
   async function heardOf({ id, action, body }: SignedRelay, name: ProcessName): Promise<Heard<Relayed>> {
-    const asked = { action, bytes: body, token: 'anybody', authorise: () => undefined };
-    const heard = await ask(time, exchange.running.get(name), ({ relayer }) => relayer === undefined ? undefined : () => relayer.relay(asked));
-    if (typeof heard === 'string' || !time.once(LOST)) return heard;
+    const heard = await ask(parts, exchange.running.get(name), { endpoint: relayEndpoints[action], rawBody: body, token: ANYBODY });
+    if (typeof heard === 'string' || !time.once(LOST)) return heard instanceof RequestError || typeof heard === 'string' ? heard : readAnswer(heard.body);
     strikes.struck('relay answer lost', id.slice(0, 10));
     return 'no answer';
   }
@@ -73,6 +75,12 @@ export function createRelayClients({ time, trace, strikes }: WorldParts, exchang
     underWay: () => underWay,
     relay(request: SignedRelay, seed: number, asking: Asking): void { void carry(request, seed, asking); },
   };
+}
+
+/** A request that needs no transaction is answered with none. */
+function readAnswer(body: string): Relayed {
+  const { tx_hash: txHash } = JSON.parse(body) as { tx_hash: string };
+  return { txHash, status: txHash === '' ? 'done' : 'pending' };
 }
 
 function textOf(heard: Heard<Relayed>): string {

@@ -1,7 +1,7 @@
 /** The read models as far as the relayer asks them: how relayed requests have ended, by the outcomes that are recorded. They may be behind. */
 import { decodeOutcome } from '../../../engine/records/codec.js';
 import { RequestError } from '../../../engine/records/errors.js';
-import type { EndedRelay } from '../../../command/relayer/desk.js';
+import type { EndedRelay } from '../../../command/relayer/sender.js';
 import type { MemoryStore } from '../../../engine/log/memory/memory-log.js';
 import type { Strikes } from '../world/faults.js';
 import type { VirtualTime } from '../world/time.js';

@@ -1,7 +1,7 @@
 /** The outbox in memory: the lane's and its users' ports over one set of tables. It promises what Postgres does: one contract holds both. */
 import type { LaneTransaction } from '../../../command/lane/flights.js';
 import { purposesOf, type HeldLane, type LaneKey, type Outbox } from '../../../command/lane/outbox.js';
-import type { Ending, HeldLaneUser, HeldRequest, LaneUser, Purpose, RequestStatus, TrackedRequest } from '../../../command/lane/requests.js';
+import type { Ending, HeldLaneUser, HeldRequest, LaneUser, LaneUserKey, Purpose, RequestStatus, TrackedRequest } from '../../../command/lane/requests.js';
 import type { Carry, Database, MemorySession } from './database.js';
 
 export interface RequestRow extends HeldRequest {
@@ -50,6 +50,8 @@ export interface OutboxParts {
   /** Milliseconds since the Unix epoch, by the database's clock. */
   readonly now: () => number;
   readonly standByMs?: number;
+  /** Called whenever a user asks for something. */
+  readonly asked?: () => void;
 }
 
 /** What JSON keeps of a note. */
@@ -181,13 +183,7 @@ function readTransaction({ nonce, request, attempts }: TransactionRow): LaneTran
   return { nonce, request: request === undefined ? undefined : readRequest(request), attempts: attempts.map((each) => ({ ...each })) };
 }
 
-export interface UserKey {
-  readonly chainId: number;
-  readonly key: string;
-  readonly purpose: Purpose;
-}
-
-export function memoryLaneUser(parts: OutboxParts, whose: UserKey): LaneUser {
+export function memoryLaneUser(parts: OutboxParts, whose: LaneUserKey): LaneUser {
   const { database, carry, standByMs } = parts;
   return {
     async hold(standBy) {
@@ -200,7 +196,7 @@ export function memoryLaneUser(parts: OutboxParts, whose: UserKey): LaneUser {
   };
 }
 
-function heldUser(session: MemorySession, { chainId, key, purpose }: UserKey, { tables, now }: OutboxParts): HeldLaneUser {
+function heldUser(session: MemorySession, { chainId, key, purpose }: LaneUserKey, { tables, now, asked }: OutboxParts): HeldLaneUser {
   let seenChange = -1;
   let seenRings = -1;
   const own = (): RequestRow[] => [...tables.requests.values()].filter((row) => (
@@ -211,6 +207,7 @@ function heldUser(session: MemorySession, { chainId, key, purpose }: UserKey, { 
   });
   return {
     async ask(requests) {
+      if (requests.length > 0) asked?.();
       await session.query('ask', () => {
         for (const { id, priority = 0, to, data, gasLimit, note } of requests) {
           if (tables.requests.has(id)) continue;

@@ -6,7 +6,8 @@ import { QUICK_INTERVAL_S, type SourceState } from '../prices/price-world.js';
 import { loseLastCommits } from '../stores/intake.js';
 import { proposeActs } from '../relays/propose-acts.js';
 import { relayActs } from '../relays/relay-acts.js';
-import { PROCESSES, type Alter } from '../world/exchange.js';
+import { PROCESSES } from '../world/exchange.js';
+import type { Special } from '../world/ports.js';
 import { START_MS } from '../world/time.js';
 import type { LogFate } from '../world/weather.js';
 import type { Happening, HappeningKind } from './happenings.js';
@@ -64,6 +65,8 @@ const ACTS: Readonly<Record<HappeningKind, Act>> = {
   'checker differs'({ exchange, parts: { store } }, dice) {
     exchange.crash(dice.pick(['back-0', 'back-1']), differingAt(store.records.commands.length + dice.below(4)));
   },
+  // Of both processes, since one of two stands by.
+  'settings of another exchange'({ exchange, parts: { tools } }) { for (const name of ['back-0', 'back-1'] as const) exchange.crash(name, { domain: tools.otherDomain }); },
   'log outage': (scene, dice) => { scene.parts.weather.logAwayUntilMs = later(scene, dice.ms(500, dice.below(3) === 0 ? 20_000 : 4_000)); },
   'log fate': ({ parts: { weather } }, dice) => { for (let n = dice.below(3); n >= 0; n--) weather.logFates.push(dice.pick(LOG_FATES)); },
   'disk full': (scene, dice) => { scene.parts.weather.diskFullUntilMs = later(scene, dice.ms(500, 8_000)); },
@@ -144,8 +147,9 @@ function newOrder({ orders, parts: { tools, time, chain } }: Scene, dice: Dice):
   const running = [...chain.head.state.quick.values()].filter(({ expiration }) => expiration > chain.head.timestamp + 3);
   const { marketId } = dice.pick([...MARKETS.values(), ...running]);
   const order = signOrder(trader, {
-    marketId, side: dice.pick([BUY, SELL]), outcome: dice.pick([0, 0, 1] as const), price: 450_000 + 10_000 * dice.below(11),
-    size: String(1_000_000 * (1 + dice.below(30))),
+    marketId, side: dice.pick([BUY, SELL]), outcome: dice.pick([0, 0, 1] as const),
+    // Odd, so that costs are rounded; few prices, so that orders meet.
+    price: 450_001 + 10_002 * dice.below(11), size: String(1 + 2 * dice.below(15_000_000)),
     nonce: String(orders.length + 1), expiration: String(Math.floor((START_MS + time.now()) / 1_000) + 90 + dice.below(3_600)),
   }, tools.domain);
   orders.push(order);
@@ -153,8 +157,8 @@ function newOrder({ orders, parts: { tools, time, chain } }: Scene, dice: Dice):
 }
 
 /** A log that gives one command with another time than it has: an engine that reads it computes another history. */
-function differingAt(position: number): Alter {
-  return (log: Log): Log => ({
+function differingAt(position: number): Special {
+  const alter = (log: Log): Log => ({
     ...log,
     async* follow(stream, from, signal) {
       for await (const batch of log.follow(stream, from, signal)) {
@@ -166,4 +170,5 @@ function differingAt(position: number): Alter {
       }
     },
   });
+  return { alter };
 }

@@ -1,10 +1,11 @@
 /** The traders' programs: they send orders and cancels to a front, wait so long, and send the same again where they have no answer. */
 import { createRandom } from '../../support/random-commands.js';
 import { RequestError } from '../../../engine/records/errors.js';
-import type { Answer } from '../../../command/orders/answer.js';
-import type { Exchange, ProcessName, Running } from '../world/exchange.js';
+import type { Reply } from '../../../service/api/endpoint.js';
+import { cancelOrder, placeOrder } from '../../../service/api/endpoints/orders.js';
+import type { Exchange, ProcessName } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
-import { ask, type Heard } from './line.js';
+import { ask, type Asking, type Heard } from './line.js';
 import type { SignedOrder } from './traders.js';
 
 export interface ClientWatch {
@@ -18,21 +19,18 @@ export interface ClientWatch {
 const FRONTS: readonly ProcessName[] = ['front-0', 'front-1'];
 const TRIES = 6;
 
-type Orders = NonNullable<Running['orders']>;
-
-export function createClients({ time, trace, strikes }: WorldParts, exchange: Exchange, watch: ClientWatch) {
+export function createClients(parts: WorldParts, exchange: Exchange, watch: ClientWatch) {
+  const { time, trace, strikes } = parts;
   let underWay = 0;
 
   /** What the client hears of one try. */
-  const heardOf = (front: Running | undefined, work: (orders: Orders) => Promise<Answer>) => (
-    ask(time, front, ({ orders }) => orders === undefined ? undefined : () => work(orders)));
+  const heardOf = (front: number, asking: Asking): Promise<Heard<Reply>> => ask(parts, exchange.running.get(FRONTS[front % 2] ?? 'front-0'), asking);
 
   async function untilKnown(order: SignedOrder, seed: number, firstTry: number): Promise<void> {
     const random = createRandom(seed);
     for (let tries = firstTry; tries < TRIES; tries++) {
       if (tries > 0) strikes.struck('order sent again', order.hash.slice(0, 10));
-      const front = exchange.running.get(FRONTS[random() % 2] ?? 'front-0');
-      const heard = await heardOf(front, ({ place }) => place(order.body));
+      const heard = await heardOf(random(), { endpoint: placeOrder, rawBody: order.body });
       trace.note(`order ${order.hash.slice(0, 10)}: ${textOf(heard)}`);
       if (typeof heard === 'object' && !(heard instanceof RequestError)) return watch.accepted(order, heard.position ?? -1);
       const code = heard instanceof RequestError ? heard.code : heard;
@@ -61,9 +59,7 @@ export function createClients({ time, trace, strikes }: WorldParts, exchange: Ex
     },
     cancel(order: SignedOrder, seed: number): void {
       void carry((async () => {
-        const front = exchange.running.get(FRONTS[seed % 2] ?? 'front-0');
-        const request = { orderHash: order.hash, marketId: order.marketId, side: undefined, signature: undefined, deadline: undefined };
-        const heard = await heardOf(front, ({ cancel }) => cancel(request));
+        const heard = await heardOf(seed, { endpoint: cancelOrder, params: { hash: order.hash }, query: { marketId: order.marketId } });
         trace.note(`cancel ${order.hash.slice(0, 10)}: ${textOf(heard)}`);
         if (typeof heard === 'object' && !(heard instanceof RequestError)) watch.cancelled(order, heard.position);
       })());
@@ -71,7 +67,7 @@ export function createClients({ time, trace, strikes }: WorldParts, exchange: Ex
   };
 }
 
-function textOf(heard: Heard<Answer>): string {
+function textOf(heard: Heard<Reply>): string {
   if (typeof heard === 'string') return heard;
   return heard instanceof RequestError ? heard.code : heard.body;
 }

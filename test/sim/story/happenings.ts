@@ -4,7 +4,7 @@ import { createRandom } from '../../support/random-commands.js';
 /** How often each kind comes, relative to the others. */
 const WEIGHTS = {
   'order': 40, 'order twice': 5, 'cancel': 6, 'transfer': 2, 'spend': 2, 'cancel on chain': 2, 'cancel all on chain': 1, 'resolve': 0.4,
-  'crash': 9, 'engine differs': 1, 'checker differs': 1, 'log outage': 2, 'log fate': 6, 'disk full': 1.5, 'slow readers': 2,
+  'crash': 9, 'engine differs': 1, 'checker differs': 1, 'settings of another exchange': 1.5, 'log outage': 2, 'log fate': 6, 'disk full': 1.5, 'slow readers': 2,
   'node away': 2, 'all nodes away': 0.7, 'node loses requests': 2, 'node loses replies': 3, 'node lags': 2, 'node counts wrongly': 2, 'node hides receipts': 1.5, 'node on stale branch': 1.5,
   'swallow broadcasts': 2, 'reorganisation': 5, 'drop transactions': 2, 'revert': 3, 'stop batch': 2, 'fees rise': 3, 'chain stalls': 1.5, 'clock jumps': 2, 'outbox cut': 6,
   'cut at fee bump': 2, 'outbox restart': 1.5, 'lose wake-ups': 2, 'price source away': 2.5, 'prices late': 1.5, 'absurd prices': 1.5, 'price source silent': 1.5, 'no prices over a boundary': 2,

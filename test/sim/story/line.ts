@@ -1,23 +1,35 @@
 /** What a program hears of a request to a process: the answer, the refusal, or nothing, when the process dies, is slow, or the answer is lost. */
 import { RequestError } from '../../../engine/records/errors.js';
+import type { ApiRequest, Endpoint, Reply } from '../../../service/api/endpoint.js';
+import { cancelOrder } from '../../../service/api/endpoints/orders.js';
 import type { Running } from '../world/exchange.js';
-import type { VirtualTime } from '../world/time.js';
+import type { WorldParts } from '../world/parts.js';
 
 export const PATIENCE_MS = 12_000;
 
 export type Heard<T> = T | RequestError | 'no answer' | 'not reached';
 
-/** `work` is undefined for a process that does not take requests yet. */
-export function ask<T>(time: VirtualTime, to: Running | undefined, work: (to: Running) => (() => Promise<T>) | undefined): Promise<Heard<T>> {
+/** A request as the HTTP shell would pass it on. */
+export interface Asking extends Partial<Pick<ApiRequest, 'params' | 'query' | 'rawBody' | 'token'>> {
+  readonly endpoint: Endpoint;
+}
+
+/** A process that does not serve the endpoint yet is not reached. */
+export function ask({ time, watch }: WorldParts, to: Running | undefined, { endpoint, ...asking }: Asking): Promise<Heard<Reply>> {
   return new Promise((resolve) => {
     time.after(1 + 5 * time.random(), () => {
-      const taken = to?.process.alive === true ? work(to) : undefined;
-      if (to === undefined || taken === undefined) return resolve('not reached');
+      const handler = to?.process.alive === true ? to.handlers.get(endpoint) : undefined;
+      if (to === undefined || handler === undefined) return resolve('not reached');
       time.after(PATIENCE_MS, () => { resolve('no answer'); });
-      const heard = (answer: T | RequestError): void => {
+      const heard = (answer: Reply | RequestError): void => {
         if (to.process.alive) time.after(1 + 5 * time.random(), () => { if (to.process.alive) resolve(answer); });
       };
-      taken().then(heard, (error: unknown) => {
+      // Cancels free funds, and are taken all the same.
+      const isDoubted = endpoint !== cancelOrder && to.clock?.doubt() !== undefined;
+      handler({ params: {}, query: {}, headers: {}, rawBody: Buffer.alloc(0), ip: '127.0.0.1', signal: new AbortController().signal, ...asking }).then((reply) => {
+        if (isDoubted) watch.takenInDoubt(to.process.name, endpoint.id);
+        heard(reply);
+      }, (error: unknown) => {
         if (!(error instanceof RequestError)) throw error;
         heard(error);
       });

@@ -101,7 +101,7 @@ export interface SignedOrder {
   readonly marketId: string;
   readonly nonce: number;
   /** The request's body, as it is sent every time. */
-  readonly body: Uint8Array;
+  readonly body: Buffer;
 }
 
 export function signOrder(trader: Trader, order: Omit<OrderFields, 'trader'>, domain: PreparedDomain): SignedOrder {

@@ -1,4 +1,5 @@
 /** What outlives every process: the log's records, the outbox's database, the chain; and what all processes share as pure functions. */
+import { computeAddress } from 'ethers';
 import { createKeccak256, type Keccak256 } from '../../../command/signing/keccak.js';
 import { createSignerRecovery, type SignerRecovery } from '../../../command/signing/recover.js';
 import { prepareDomain, type PreparedDomain } from '../../../command/signing/typed-data.js';
@@ -25,18 +26,28 @@ export interface Tools {
   readonly keccak256: Keccak256;
   readonly recovery: SignerRecovery;
   readonly domain: PreparedDomain;
+  /** That of another settlement contract, for which no order of the history is signed. */
+  readonly otherDomain: PreparedDomain;
   readonly batches: BatchReader;
   readonly messages: MessageTools;
 }
 
-/** The operator's key: nobody's. */
-export const OPERATOR_KEY = `0x${'5e'.repeat(32)}`;
+/** The service's keys, which are nobody's, and their addresses. */
+export const KEYS = {
+  operator: keyOf('5e'), relayer: keyOf('3b'), quick: keyOf('9a'),
+} as const;
+
+function keyOf(byte: string): { readonly privateKey: string; readonly address: string } {
+  const privateKey = `0x${byte.repeat(32)}`;
+  return { privateKey, address: computeAddress(privateKey).toLowerCase() };
+}
 
 export async function prepareTools(): Promise<Tools> {
   const keccak256 = await createKeccak256();
   const recovery = await createSignerRecovery(keccak256);
   const tools = {
     keccak256, recovery, domain: prepareDomain(keccak256, ORDER_DOMAIN),
+    otherDomain: prepareDomain(keccak256, { ...ORDER_DOMAIN, verifyingContract: KEYS.operator.address }),
     batches: createBatchReader({ keccak256, recovery }), messages: createMessageTools({ keccak256, recovery }),
   };
   await warmUp();
@@ -49,7 +60,7 @@ async function warmUp(): Promise<void> {
   const database = createDatabase();
   const outbox = memoryOutbox({ database, tables: createOutboxTables(), carry: async (_, work) => work(), now: () => 0 });
   const lane = await createLane({
-    chain: { chainId: 1, confirmations: 0 }, rpc: { chainId: 1, request: () => Promise.reject(new Error('none')) }, key: 'none', privateKey: OPERATOR_KEY,
+    chain: { chainId: 1, confirmations: 0 }, rpc: { chainId: 1, request: () => Promise.reject(new Error('none')) }, key: 'none', privateKey: KEYS.operator.privateKey,
     outbox, announce: () => Promise.resolve(), now: () => 0, report: () => undefined, signal: stopped,
   });
   await lane.done;
@@ -79,6 +90,12 @@ export interface WorldParts {
     mined(block: SimBlock): void;
     anchored(position: number, digest: string): void;
     resolved(marketId: string, outcome: number): void;
+    /** A role got this time to stamp commands with, when its clock had been in doubt for so many milliseconds; 0: it is trusted. */
+    stamped(atMs: number, doubtedForMs: number): void;
+    /** A process whose clock is in doubt has taken a request. */
+    takenInDoubt(process: string, what: string): void;
+    /** A process whose settings are another exchange's asks a lane for transactions. */
+    askedByForeign(process: string): void;
     /** What a process tells its operator. */
     reported(process: string, text: string): void;
   };
@@ -89,7 +106,10 @@ export function createWorldParts(
 ): WorldParts {
   const { tools, time, strikes, markets } = given;
   const nothing = (): void => undefined;
-  const watch: WorldParts['watch'] = { broadcast: nothing, mined: nothing, anchored: nothing, resolved: nothing, reported: nothing };
+  const watch: WorldParts['watch'] = {
+    broadcast: nothing, mined: nothing, anchored: nothing, resolved: nothing, reported: nothing, stamped: nothing, takenInDoubt: nothing,
+    askedByForeign: nothing,
+  };
   const weather = goodWeather(NODE_URLS.length);
   const database = createDatabase();
   database.losesWakeUp = () => {

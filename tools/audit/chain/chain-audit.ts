@@ -8,7 +8,6 @@ import { lookBeyond, type Beyond } from './beyond.js';
 import { createChainReader, type ChainReader, type ReaderOptions } from './chain-reader.js';
 import { compareFacts } from './compare-facts.js';
 import { wrongEnding, type EndedRelay } from './ended-relays.js';
-import { createOpenings, type Openings } from './openings.js';
 import type { PositionStore } from './position-store.js';
 import { byPlace, type RecordedFact } from './recorded-facts.js';
 import { compareSynced, type SyncedPosition } from './synced-positions.js';
@@ -240,4 +239,31 @@ function added(counts: ChainCounts, { alarms, ...compared }: ReturnType<typeof c
     quickResolutions: counts.quickResolutions + compared.quickResolutions, chainFacts: counts.chainFacts + compared.chainFacts,
     endedRelays: counts.endedRelays, alarms: counts.alarms + alarms.length,
   };
+}
+
+interface Openings {
+  recorded(fact: RecordedFact): void;
+  compared(facts: readonly RecordedFact[]): void;
+  /** Whether the opening of this market or token was compared, if there is one. */
+  isCompared(id: string): boolean;
+}
+
+function createOpenings(pending: readonly RecordedFact[]): Openings {
+  const waiting = new Set<string>();
+  function recorded({ command, rejected }: RecordedFact): void {
+    if (command.kind !== 'OpenMarket' || rejected !== null) return;
+    for (const id of namesOf(command)) waiting.add(id);
+  }
+  pending.forEach(recorded);
+  return {
+    recorded,
+    compared(facts) {
+      for (const { command } of facts) if (command.kind === 'OpenMarket') for (const id of namesOf(command)) waiting.delete(id);
+    },
+    isCompared: (id) => !waiting.has(id),
+  };
+}
+
+function namesOf({ marketId, tokens }: Extract<RecordedFact['command'], { kind: 'OpenMarket' }>): string[] {
+  return [marketId, ...tokens === undefined ? [] : [tokens.yes, tokens.no]];
 }

@@ -55,7 +55,9 @@ export function createChainReader(options: ReaderOptions): ChainReader {
   const piece = createPieces(options);
   const markets = new Map<string, string | undefined>();
   const ask = <T>(work: () => Promise<T>): Promise<T> => patiently(chain, patienceMs, work);
-  const range = async (from: number, to: number) => (await piece(from, to, (until) => readRange(rpc, filter, { from, to: until }))).found;
+  const { confirmations } = chain;
+  const range = async (from: number, to: number) => (
+    (await piece(from, to, (until) => readRange(rpc, filter, { from, to: until, confirmations }))).found);
   const state = <T>(question: (from: Pick<ChainReads, 'views' | 'logs'>) => Promise<T>) => ask(() => unlessForgotten(() => question(reads)));
 
   return {

@@ -1,0 +1,16 @@
+/** How far an application is from its end. First each answer asks its client to close the connection, then the streams end. */
+export interface Ending {
+  isLeaving: boolean;
+  isStopping: boolean;
+  /** What ends each open stream. */
+  readonly streams: Set<() => void>;
+}
+
+export function notEnding(): Ending {
+  return { isLeaving: false, isStopping: false, streams: new Set() };
+}
+
+export function stop(ending: Ending): void {
+  ending.isLeaving = ending.isStopping = true;
+  for (const end of ending.streams) end();
+}

@@ -1,0 +1,37 @@
+/** The step that answers a failed request, in the error shape of its endpoint or, where there is none, as a problem document. */
+import { RequestError } from '../../engine/records/errors.js';
+import type { AnswerParts } from './answer.js';
+import { ClientGone } from './body.js';
+import { COMMON_HEADERS } from './headers.js';
+import { problems, requestErrorOf } from './problems.js';
+import { send } from './send.js';
+import type { ErrorStep, StepRequest } from './step.js';
+import { breakOff } from './stream.js';
+
+export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'observer' | 'ending' | 'now'>): ErrorStep {
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows an error's step by its four arguments
+  return (error, request, response, _next) => {
+    if (error instanceof ClientGone) return;
+    let instance: string | undefined;
+    let known = requestErrorOf(error);
+    if (known === undefined) {
+      instance = observer.failed(error, `${request.method} ${pathOf(request)}`);
+      known = new RequestError('internal');
+    }
+    const { endpoint, startedMs, answeredMs = now() } = response.locals;
+    const shape = endpoint?.errorShape ?? problems;
+    const reply = shape.answer(known, { instance, challenge: endpoint?.authority.challenge?.(known) });
+    // Of a page, which has headers of its own, or of a request that was refused before it had any.
+    if (endpoint === undefined && !response.headersSent) response.setHeaders(COMMON_HEADERS);
+    send(response, { ...reply, contentType: `${shape.contentType}; charset=utf-8` }, ending);
+    // A stream that had begun, or a client that has gone.
+    if (!response.writableEnded) breakOff(request, response);
+    if (endpoint !== undefined && startedMs !== undefined) observer.answered(endpoint, reply.status, (answeredMs - startedMs) / 1_000);
+  };
+}
+
+/** The path of a request, shortened to 200 characters, since the client chooses it. */
+function pathOf({ originalUrl }: StepRequest): string {
+  const [path = ''] = originalUrl.split('?', 1);
+  return path.slice(0, 200);
+}

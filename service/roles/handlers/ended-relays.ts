@@ -1,0 +1,23 @@
+/** How relayed requests have ended, as the read models in Postgres have it. */
+import { RequestError } from '../../../engine/records/errors.js';
+import { relayOfRequest } from '../../../query/claims.js';
+import type { Database } from '../../../query/database.js';
+import type { EndedRelays } from '../relayer.js';
+
+export function endedRelaysIn(db: Database): EndedRelays {
+  return {
+    // The read model may lag: a request that it has as submitted may have ended, and its transaction is the answer all the same.
+    async ended(requestId) {
+      const found = await relayOfRequest(db, { requestId });
+      if (found?.txHash === undefined || found.status === 'requested') return undefined;
+      return { txHash: found.txHash, succeeded: found.status !== 'failed' };
+    },
+    async caughtUp(position) {
+      try {
+        await db.waitForPosition(position);
+      } catch (error) {
+        throw error instanceof RequestError ? new RequestError('relay_unavailable', 'the read models are behind') : error;
+      }
+    },
+  };
+}

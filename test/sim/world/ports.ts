@@ -1,0 +1,208 @@
+/** The ports of a simulated process: what its roles take, in memory, over the simulated network and on virtual time. */
+import { setMaxListeners } from 'node:events';
+import type { Chain, Rpc } from '../../../command/chain/chain.js';
+import { KEEPER_RULES } from '../../../command/keeper/keeper.js';
+import { createLogFeed } from '../../../command/feed/log-feed.js';
+import type { PreparedDomain } from '../../../command/signing/typed-data.js';
+import type { Log } from '../../../engine/log/log.js';
+import { recordId } from '../../../engine/records/codec.js';
+import { RequestError } from '../../../engine/records/errors.js';
+import type { Report } from '../../../engine/report.js';
+import { startReplica, type Replica } from '../../../engine/run/replica.js';
+import type { Database } from '../../../query/database.js';
+import { openChain } from '../../../service/chains/chain-access.js';
+import type { CheckedContracts } from '../../../service/chains/chain-check.js';
+import { watchesOf } from '../../../service/chains/chain-watch.js';
+import type { ConfiguredChain } from '../../../service/chains/configured-chain.js';
+import { startClock, type ProcessClock } from '../../../service/machine/clock.js';
+import type { ApiPorts } from '../../../service/roles/api.js';
+import type { EnginePorts } from '../../../service/roles/engine.js';
+import type { IndexerPorts } from '../../../service/roles/indexer.js';
+import type { LanePorts } from '../../../service/roles/lane.js';
+import type { PricesPorts } from '../../../service/roles/prices.js';
+import type { RelayerPorts } from '../../../service/roles/relayer.js';
+import type { Clock } from '../../../service/roles/role.js';
+import type { SettlementPorts } from '../../../service/roles/settlement.js';
+import { CHAIN } from '../chain/contracts.js';
+import { fetchFor, NODE_URLS } from '../chain/node.js';
+import { ASSET, QUICK_INTERVAL_S, QUICK_UNTIL_MS, SOURCES } from '../prices/price-world.js';
+import { createSimSource } from '../prices/source.js';
+import { openMemoryStore } from '../stores/intake.js';
+import { openLogHandle } from '../stores/log-handle.js';
+import { memoryLaneUser, memoryOutbox } from '../stores/outbox.js';
+import { memoryRecorderSession } from '../stores/recorder-session.js';
+import { carryFor } from './carry.js';
+import { KEYS, type WorldParts } from './parts.js';
+import type { SimProcess } from './process.js';
+import { START_MS } from './time.js';
+
+export interface SimPorts extends EnginePorts, ApiPorts, IndexerPorts, LanePorts, Omit<SettlementPorts, 'timings'>, Omit<RelayerPorts, 'timings'>, PricesPorts {
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** What is special about one start of a process. */
+export interface Special {
+  /** How its log is altered, so that its engine differs. */
+  readonly alter?: (log: Log) => Log;
+  /** Another signing domain of orders than the history's: a mistake in its settings. */
+  readonly domain?: PreparedDomain;
+}
+
+export interface OpenOptions extends Special {
+  readonly process: SimProcess;
+  /** Counts the starts of all processes. */
+  readonly start: number;
+  /** Whether its replica records outcomes. */
+  readonly records: boolean;
+  /** Called with an error with which the process must end. */
+  readonly fail: (error: unknown) => void;
+}
+
+/** Others may settle a proposal first for so long. */
+export const KEEPER_GRACE_S = 4;
+const [MAX_JUMP_MS, ACCEPT_AFTER_MS, LOOK_MS] = [5_000, 60_000, 1_000];
+const NO_LAG = () => ({ reasons: [] });
+
+/** They know nothing: in a run the engine forgets no order. */
+const NO_READ_MODELS: Database = {
+  rows: () => Promise.resolve([]), position: () => Promise.resolve(-1), waitForPosition: () => Promise.resolve(), close: () => Promise.resolve(),
+};
+
+/** Resolves when the process's replica has caught up with the history. */
+export async function openPorts(parts: WorldParts, options: OpenOptions): Promise<SimPorts> {
+  const { process, start, alter = (log) => log, records, domain = parts.tools.domain, fail } = options;
+  const { store, tools, prices, outbox: tables, intake, database, relayModel, time } = parts;
+  const writerId = `${process.name}:${start}`;
+  const log = alter(openLogHandle(store, process, parts));
+  const signal = signalOf(process);
+  const report = reportFor(process, parts);
+  let replica: Replica | undefined = undefined as Replica | undefined;
+  const clock = watched(await clockOf(process, parts, { signal, historyMs: () => replica?.view.time }), parts);
+  const started = replica = await startReplica({ log, signal, ...records ? { record: { writerId } } : {} });
+  started.done.catch(fail);
+  await started.caughtUp;
+  const carry = carryFor(process, parts);
+  // The server misses a process some time after its end; what the process had sent is still carried out.
+  process.atEnd(() => { time.after(400 + 2_500 * time.random(), () => { database.endOf(carry); }); });
+  const outbox = { database, tables, carry, now: () => START_MS + time.now() };
+  let requests = 0;
+  return {
+    log, writerId, replica: started, replicaHealth: NO_LAG, clock, tickMs: LOOK_MS, report, logLength: () => store.records.commands.length,
+    chains: new Map([[CHAIN.chainId, chainOf(process, parts, report)]]), domains: new Map([[CHAIN.chainId, domain]]),
+    ...advanceOf(process, parts, started),
+    openCatalogue: () => Promise.resolve(), keccak256: tools.keccak256, recovery: tools.recovery,
+    outbox: memoryOutbox(outbox),
+    laneUser(whose) {
+      const isForeign = options.domain !== undefined && whose.purpose === 'settlement';
+      return memoryLaneUser({ ...outbox, ...isForeign ? { asked: () => { parts.watch.askedByForeign(process.name); } } : {} }, whose);
+    },
+    policy: { bumpAfterBlocks: 3, bumpAfterMs: 5_000, rebroadcastMs: 8_000, lostAfterMs: 20_000, gapAfterMs: 20_000, maxInFlight: 6 },
+    openFeed: () => Promise.resolve({ feed: createLogFeed(log), transport: 'log', status: () => undefined }),
+    openIntakeStore: (session) => openMemoryStore({ database, tables: intake, carry }, session),
+    newId: () => recordId(`request:${writerId}:${requests++}`),
+    endedRelays: {
+      ended: (requestId) => process.request(() => relayModel.ended(requestId)),
+      caughtUp: (position) => process.request(() => relayModel.caughtUp(position)),
+    },
+    quota: { gasPerOwner: 0n, gasPerToken: 0n },
+    keeperRules: { ...KEEPER_RULES, graceS: KEEPER_GRACE_S, againMs: 8_000, backoff: { firstMs: 5_000, longestMs: 20_000 } },
+    sources: SOURCES.map((name) => createSimSource(name, process, parts)), assets: [ASSET],
+    schedule: { get assets() { return time.now() < QUICK_UNTIL_MS ? [ASSET] : []; }, intervalS: QUICK_INTERVAL_S, ahead: 1 },
+    openRecorderSession: (session) => memoryRecorderSession(database, { ...session, carry }),
+    db: NO_READ_MODELS, limits: { maxQueuedOrders: 1_000, maxOpenOrders: 1_000 }, cancelAuth: 'open',
+    metrics: { batch: () => undefined, order: () => undefined },
+    admit(what) {
+      const doubt = what === 'order' ? clock.doubt() : undefined;
+      if (doubt !== undefined) throw new RequestError('clock_untrusted', doubt, [], { retryAfterS: 5 });
+    },
+  };
+
+  function chainOf(process: SimProcess, parts: WorldParts, report: Report) {
+    const configured: ConfiguredChain = {
+      chain: CHAIN, rpcUrls: NODE_URLS, operatorKey: KEYS.operator.privateKey, pollMs: 1_000, stalledAfterMs: 120_000, requestTimeoutMs: 3_000,
+      maxFeePerGas: 40_000_000_000n,
+      ...prices.areTraded ? { quickKey: KEYS.quick.privateKey, quick: KEYS.quick.address } : {},
+      ...parts.relays ? { relayerKey: KEYS.relayer.privateKey, relayer: KEYS.relayer.address } : {},
+    };
+    const access = openChain(configured, {
+      keccak256: tools.keccak256, report, check: checkContracts,
+      fetch: fetchFor(process, { ...parts, broadcast: (raw) => { parts.watch.broadcast(raw); } }),
+    });
+    setMaxListeners(100, access.signal);
+    process.atEnd(() => { void access.stop(); });
+    return access;
+  }
+}
+
+/** The simulated contracts are those of the settings; only a node has to answer. */
+async function checkContracts({ chain, rpc }: { readonly chain: Chain; readonly rpc: Rpc }): Promise<CheckedContracts> {
+  await rpc.request('eth_blockNumber', []);
+  const collateral = { name: 'USD Coin', version: '2', symbol: 'USDC', decimals: 6, address: chain.contracts.collateral };
+  return { collateral, shortcomings: [] };
+}
+
+/** Aborts when the process ends. */
+function signalOf(process: SimProcess): AbortSignal {
+  const ending = new AbortController();
+  // All that a process runs hears the one signal.
+  setMaxListeners(100, ending.signal);
+  process.atEnd(() => { ending.abort(new Error('killed')); });
+  return ending.signal;
+}
+
+function reportFor(process: SimProcess, { trace, watch }: WorldParts): Report {
+  return (level, text) => {
+    if (!process.alive) return;
+    trace.note(`${process.name}: ${level}: ${text}`);
+    watch.reported(process.name, text);
+  };
+}
+
+async function clockOf(
+  process: SimProcess, { time, trace, weather }: WorldParts, { signal, historyMs }: { signal: AbortSignal; historyMs: () => number | undefined },
+): Promise<ProcessClock> {
+  const clock = await startClock({
+    clocks: { wall: () => START_MS + time.now() + process.wallAheadMs, monotonic: () => performance.now(), boot: () => performance.now() },
+    bounds: { maxJumpMs: MAX_JUMP_MS, acceptAfterMs: ACCEPT_AFTER_MS }, historyMs, signal,
+    report: (_, __, text) => { trace.note(`${process.name}: ${text}`); },
+    async ask() {
+      const databaseMs = await process.request(() => time.now() < weather.logAwayUntilMs ? undefined : START_MS + time.now());
+      return databaseMs === undefined ? { answers: false, error: 'away' } : { answers: true, value: { databaseMs, monotonicMs: performance.now() } };
+    },
+  });
+  const timer = setInterval(() => { void clock.look(); }, LOOK_MS);
+  process.atEnd(() => { clearInterval(timer); });
+  return clock;
+}
+
+/** The clock as the roles take it; whoever watches the world hears of each time that it gives, and for how long it has been in doubt. */
+function watched(clock: ProcessClock, { time, watch }: WorldParts): Clock {
+  let doubtedSinceMs: number | undefined;
+  const doubt = (): string | undefined => {
+    const text = clock.doubt();
+    doubtedSinceMs = text === undefined ? undefined : doubtedSinceMs ?? time.now();
+    return text;
+  };
+  return {
+    doubt,
+    now() {
+      doubt();
+      const at = clock.now();
+      watch.stamped(at, doubtedSinceMs === undefined ? 0 : time.now() - doubtedSinceMs);
+      return at;
+    },
+    monotonic: () => performance.now(),
+  };
+}
+
+/** Requests to the indexers of all processes, and the watches over the chain that make them. */
+function advanceOf(process: SimProcess, { advance }: WorldParts, replica: Replica) {
+  const ask = (chainId: number): void => {
+    for (const { process: to, listener } of advance) void process.request(() => { if (to.alive) listener(chainId); });
+  };
+  return {
+    askToAdvance: ask, onAskedToAdvance(listener: (chainId: number) => void) { advance.add({ process, listener }); },
+    watch: watchesOf({ replica: () => Promise.resolve(replica), askToAdvance: ask, now: () => performance.now() }),
+  };
+}
