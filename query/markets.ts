@@ -1,8 +1,15 @@
 /** The unresolved markets, one market's statistics, and the platform's totals. */
 import { RequestError } from '../engine/records/errors.js';
 import { SELL, YES } from '../engine/records/fields.js';
+import { named } from '../engine/records/named-schema.js';
+import { Type } from '../engine/records/schema-types.js';
+import * as field from '../service/api/answer-fields.js';
+import { defineEndpoint } from '../service/api/endpoint.js';
+import * as example from '../service/api/examples.js';
+import * as parameter from '../service/api/parameters.js';
+import type { MarketReference } from '../service/api/request-fields.js';
 import type { Database } from './database.js';
-import type { MarketReference } from './parameters.js';
+import { ofMarket, read, type Reads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from './statement.js';
 
 const DAY_MS = 86_400_000;
@@ -92,3 +99,85 @@ function firstFillAfter(ms: string): string {
       where low < high)
     select low from bisection where low = high)`;
 }
+
+const reading = { ...read, tag: 'Markets' } as const;
+
+const TokenId = named('TokenId', Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'A uint256 as a decimal string.' }));
+const WITHOUT_CHAIN = 'null for a market without a chain.';
+
+export const listMarkets = defineEndpoint({
+  ...reading,
+  id: 'listMarkets', path: '/api/v1/markets', summary: 'Active markets', description: 'All standard markets that are not resolved, newest first. '
+    + 'With `conditionId` and the token ids a wallet reads its shares, splits and redeems; /api/v1/contracts has the ABIs for that.',
+  parameters: { chainId: parameter.optionalChainId },
+  answer: {
+    description: 'The markets.',
+    schema: field.answer('Markets', {
+      markets: Type.Array(field.answer('Market', {
+        id: field.Bytes32, question: field.Question, description: Type.String(),
+        category: field.oneOf(['defi', 'protocol', 'stablecoin', 'general'], 'What the market is about.'),
+        contractAddress: field.Address, maker: field.Address, expiration: field.Seconds, chainId: field.integer('Chain on which the market settles.', 1),
+        resolved: Type.Boolean(), bestAskPrice: field.PriceOrNone, createdAt: field.Seconds,
+        conditionId: field.orNull(field.Bytes32, `Condition of the conditional tokens, for splitPosition, mergePositions and redeemPositions; ${WITHOUT_CHAIN}`),
+        yesTokenId: field.orNull(TokenId, `ERC-1155 id of the YES shares; ${WITHOUT_CHAIN}`),
+        noTokenId: field.orNull(TokenId, `ERC-1155 id of the NO shares; ${WITHOUT_CHAIN}`),
+      })),
+      count: field.Count,
+    }),
+    examples: {
+      'one market': {
+        markets: [{
+          id: example.marketId, question: example.question, description: 'Resolves YES if the figure is reached before the year ends.', category: 'defi',
+          contractAddress: example.contractAddress, maker: example.maker, expiration: example.expiration, chainId: 31_337, resolved: false,
+          bestAskPrice: 600_000, createdAt: example.placedAt, conditionId: example.marketId,
+          yesTokenId: '67342861206352183424271838154306187063461374310264017361302217042436938274305',
+          noTokenId: '110289364510287301928475610293847561029384756102938475610293847561029384756102',
+        }],
+        count: 1,
+      },
+    },
+  },
+  errors: ['unavailable'],
+}, ({ db }: Reads) => (params) => markets(db, params));
+
+const chainTotals = field.answer('ChainTotals', {
+  chainId: field.ChainId, totalVolume: field.amount('Stablecoin traded since the start'), totalTrades: field.integer('Number of trades since the start.'),
+}, { description: 'Totals of one chain. With chain_id, this is the whole answer.' });
+const exampleTotals = { chainId: 31_337, totalVolume: 81_500_000, totalTrades: 311 };
+
+export const getPlatformStats = defineEndpoint({
+  ...reading,
+  id: 'getPlatformStats', path: '/api/v1/platform/stats', summary: 'Volume and trades of the platform',
+  description: 'Without chain_id: per chain and in total. With chain_id: of that chain.',
+  parameters: { chainId: parameter.optionalChainId },
+  answer: {
+    description: 'The totals.',
+    schema: Type.Union([
+      field.answer('PlatformTotals', {
+        chains: Type.Array(chainTotals), total_volume: field.amount('Stablecoin traded since the start, on all chains'),
+        total_trades: field.integer('Number of trades since the start, on all chains.'),
+      }, { description: 'The answer without chain_id.' }),
+      chainTotals,
+    ]),
+    examples: { 'all chains': { chains: [exampleTotals], total_volume: 81_500_000, total_trades: 311 }, 'one chain': exampleTotals },
+  },
+  errors: ['unavailable'],
+}, ({ db }: Reads) => (params) => platformStats(db, params));
+
+export const getMarketStats = defineEndpoint({
+  ...ofMarket,
+  id: 'getMarketStats', path: '/api/v1/stats/{marketId}', summary: 'Statistics of a market',
+  description: '`volume24h` covers the 24 hours before the request. Trades that failed to settle are not counted.',
+  answer: {
+    description: 'The statistics.',
+    schema: field.answer('MarketStatistics', {
+      marketId: field.Bytes32, contractAddress: field.Address, volume24h: field.amount('Stablecoin traded in the last 24 hours'),
+      totalVolume: field.amount('Stablecoin traded since the start'), lastPrice: field.PriceOrNone,
+    }),
+    examples: {
+      traded: {
+        marketId: example.marketId, contractAddress: example.contractAddress, volume24h: 6_000_000, totalVolume: 81_500_000, lastPrice: 600_000,
+      },
+    },
+  },
+}, ({ db, now }: Reads) => ({ marketId }) => marketStats(db, { marketId, nowMs: now() }));

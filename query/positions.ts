@@ -1,6 +1,14 @@
 /** Holdings: a user's YES and NO shares in one market or in all markets of a chain, and a market's largest holders. */
+import { Type } from '../engine/records/schema-types.js';
+import * as field from '../service/api/answer-fields.js';
+import { defineEndpoint } from '../service/api/endpoint.js';
+import * as example from '../service/api/examples.js';
+import { inPath, inQuery } from '../service/api/parameter.js';
+import * as parameter from '../service/api/parameters.js';
+import type { MarketReference } from '../service/api/request-fields.js';
+import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
-import type { MarketReference } from './parameters.js';
+import { ofMarket, read, type Reads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, soleRow, type Answer, type Statement } from './statement.js';
 
 /** How many of the largest holders `GET /holders/{marketId}` lists. */
@@ -76,3 +84,77 @@ export function positionsOfUser(db: Database, { user, chainId }: { user: string;
 export function holders(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
   return answer(db, holdersOf, [bytes(marketId)], 'unknown_market');
 }
+
+export const getHolders = defineEndpoint({
+  ...ofMarket,
+  id: 'getHolders', path: '/api/v1/holders/{marketId}', summary: 'The ten largest holders of a market', description: 'Sorted by the size of their positions, largest first.',
+  answer: {
+    description: 'The holders.',
+    schema: field.answer('Holders', {
+      marketId: field.Bytes32,
+      topHolders: Type.Array(field.answer('Holder', { userAddress: field.Address, ...field.shares }), {
+        maxItems: HOLDER_ENTRIES, description: 'Sorted by the size of their positions, largest first.',
+      }),
+      totalHolders: field.integer('Number of holders.'),
+    }),
+    examples: {
+      'two holders': {
+        marketId: example.marketId, totalHolders: 2,
+        topHolders: [
+          { userAddress: example.alice, yesShares: 10_000_000, noShares: 0 }, { userAddress: example.bob, yesShares: 0, noShares: 2_500_000 },
+        ],
+      },
+    },
+  },
+}, ({ db }: Reads) => (params) => holders(db, params));
+
+const reading = { ...read, tag: 'Users' } as const;
+
+export const listUserPositions = defineEndpoint({
+  ...reading,
+  id: 'listUserPositions', path: '/api/v1/users/{address}/positions', summary: 'All positions of a user on a chain',
+  description: 'One entry per market, with the amount invested.',
+  parameters: { user: parameter.userInPath, chainId: parameter.chainId },
+  answer: {
+    description: 'The positions.',
+    schema: field.answer('UserPositions', {
+      positions: Type.Array(field.answer('UserPosition', {
+        marketId: field.Bytes32, marketQuestion: field.Question, contractAddress: field.Address, expiration: field.Seconds, resolved: Type.Boolean(),
+        ...field.shares, totalInvested: field.Invested,
+      })),
+    }),
+    examples: {
+      'one position': {
+        positions: [{
+          marketId: example.marketId, marketQuestion: example.question, contractAddress: example.contractAddress, expiration: example.expiration,
+          resolved: false, yesShares: 10_000_000, noShares: 0, totalInvested: 6_000_000,
+        }],
+      },
+    },
+  },
+  errors: ['unavailable'],
+}, ({ db }: Reads) => (params) => positionsOfUser(db, params));
+
+export const getPosition = defineEndpoint({
+  ...reading,
+  id: 'getPosition', path: '/api/v1/positions/{marketAddress}', summary: 'A user\'s position in one market',
+  description: 'Costs are average costs. Without a position, the answer has only `yesShares` and `noShares`, both 0.',
+  parameters: {
+    market: inPath('marketAddress', kind.marketReference, {
+      description: 'The address of the market\'s contract, or the market identifier.', example: example.contractAddress,
+    }),
+    user: inQuery('user', kind.address, { description: 'Owner of the position.', example: example.alice }),
+  },
+  answer: {
+    description: 'The position.',
+    schema: field.answer('Position', {
+      ...field.shares,
+      totalInvested: Type.Optional(field.Invested), yesCost: Type.Optional(field.yesCost), noCost: Type.Optional(field.noCost),
+    }, { description: 'Without a position: only yesShares and noShares, both 0.' }),
+    examples: {
+      position: { yesShares: 10_000_000, noShares: 0, totalInvested: 6_000_000, yesCost: 6_000_000, noCost: 0 },
+      none: { yesShares: 0, noShares: 0 },
+    },
+  },
+  errors: ['unknown_market', 'unavailable'],
+}, ({ db }: Reads) => (params) => position(db, params));

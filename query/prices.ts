@@ -1,5 +1,11 @@
 /** The recorded prices of an asset: the newest one, those of 20 minutes, and those after a log position for the stream. */
+import { Type } from '../engine/records/schema-types.js';
+import * as field from '../service/api/answer-fields.js';
+import { defineEndpoint } from '../service/api/endpoint.js';
+import * as example from '../service/api/examples.js';
+import { asset, AssetPrice, PriceUsd, requireAsset, type Assets } from './asset.js';
 import type { Database } from './database.js';
+import { read, type Reads } from './reading.js';
 import { answer, answering, jsonArray, jsonObject, type Answer, type RowSource } from './statement.js';
 
 /** SQL: a price in US dollars. Exact: `price` is in units of 1e-8. */
@@ -55,3 +61,39 @@ export async function pricesAfter(
   const { body, position: reached } = await answer(db, after, [position]);
   return { prices: JSON.parse(body) as StreamedPrice[], position: reached };
 }
+
+type PricePorts = Reads & Assets & { readonly sourceUrls: SourceUrls };
+
+const reading = { ...read, tag: 'Prices', errors: ['unknown_asset', 'unavailable'] } as const;
+
+const PriceRecord = field.answer('PriceRecord', {
+  price: AssetPrice, priceUSD: PriceUsd, timestamp: field.integer('When the source published the price, Unix seconds.'),
+  source: Type.String({ description: 'URL of the provider; `simulated:` for simulated prices.' }),
+});
+const priceRecord = { price: 6_140_993_501_000, priceUSD: 61_409.93501, timestamp: example.placedAt, source: 'https://hermes.pyth.network' };
+
+export const getPrice = defineEndpoint({
+  ...reading,
+  id: 'getPrice', path: '/api/v1/prices/{asset}', summary: 'The newest price of an asset',
+  description: 'The price that was published last. Compare its timestamp with your clock: when all sources are away, it is an old one.',
+  parameters: { asset },
+  answer: { description: 'The price.', schema: PriceRecord, examples: { price: priceRecord } },
+}, (ports: PricePorts) => (params) => {
+  requireAsset(params.asset, ports);
+  return newestPrice(ports.db, { ...params, sourceUrls: ports.sourceUrls });
+});
+
+export const listPrices = defineEndpoint({
+  ...reading,
+  id: 'listPrices', path: '/api/v1/prices/{asset}/history', summary: 'Twenty minutes of prices of an asset',
+  description: 'The 20 minutes before the newest price, oldest first; at most about one price per second.',
+  parameters: { asset },
+  answer: {
+    description: 'The prices.',
+    schema: field.answer('PriceHistory', { asset: field.Asset, history: Type.Array(PriceRecord) }),
+    examples: { 'one price': { asset: 'BTC', history: [priceRecord] } },
+  },
+}, (ports: PricePorts) => (params) => {
+  requireAsset(params.asset, ports);
+  return priceHistory(ports.db, { ...params, sourceUrls: ports.sourceUrls });
+});

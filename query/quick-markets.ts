@@ -1,6 +1,13 @@
 /** The quick markets of an asset: the one that runs now, and those that have begun. */
 import { SELL, YES } from '../engine/records/fields.js';
+import { Type } from '../engine/records/schema-types.js';
+import * as field from '../service/api/answer-fields.js';
+import { defineEndpoint } from '../service/api/endpoint.js';
+import * as example from '../service/api/examples.js';
+import * as parameter from '../service/api/parameters.js';
+import { asset, AssetPrice, requireAsset, type Assets } from './asset.js';
 import type { Database } from './database.js';
+import { read, type Reads } from './reading.js';
 import { answer, answering, hex, jsonArray, jsonObject, type Answer } from './statement.js';
 
 /** How many quick markets `GET /quick-markets/{asset}/history` lists. */
@@ -57,3 +64,78 @@ export function activeQuickMarket(db: Database, { asset, chainId, nowS }: QuickM
 export function quickMarketHistory(db: Database, { asset, chainId, nowS }: QuickMarketsOf): Promise<Answer> {
   return answer(db, history, [asset, chainId ?? null, nowS]);
 }
+
+const reading = { ...read, tag: 'Prices', errors: ['unknown_asset', 'unavailable'] } as const;
+
+const quickMarketFields = {
+  id: field.integer('Number of the quick market, in the order of opening.'), marketId: field.Bytes32, asset: field.Asset,
+  intervalMinutes: Type.Number({ exclusiveMinimum: 0, description: 'From start to end; not whole only for test intervals.' }),
+  startPrice: field.orNull(AssetPrice, 'The strike: the asset\'s price at the start. null until it is set, some seconds after the start.'),
+  startTime: field.Seconds, endTime: field.Seconds,
+  resolved: Type.Boolean({ description: 'Whether the outcome is known, or the chain has paid half to half.' }),
+  priceSource: Type.String({ description: 'Name of the source of `startPrice`; empty until that is set.' }),
+  createdAt: field.Seconds, chainId: field.ChainId, contractAddress: field.Address,
+  priceMissed: Type.Boolean({
+    description: 'True when no source had a price in the 15 seconds that count. Such a market is not decided by another price; if none is found, the chain pays it half to half.',
+  }),
+};
+const QuickMarket = field.answer('QuickMarket', quickMarketFields);
+const PastQuickMarket = field.answer('PastQuickMarket', {
+  ...quickMarketFields,
+  endPrice: field.orNull(AssetPrice, 'The asset\'s price at the end; null until it is set.'),
+  outcome: field.orNull(field.Outcome, '0 = YES: the end price is not below the start price; 1 = NO. null until it is known, and for a market paid half to half.'),
+  payment: field.oneOf(['none', 'yes', 'no', 'half'], 'Whose shares the chain redeems: nobody\'s before the market is resolved there; `half`: each share for one half.'),
+});
+
+const quickMarket = {
+  id: 7, marketId: example.marketId, asset: 'BTC', intervalMinutes: 15, startPrice: 6_140_993_501_000, startTime: example.placedAt - 200,
+  endTime: example.placedAt + 700, resolved: false, priceSource: 'pyth', createdAt: example.placedAt - 800, chainId: 31_337,
+  contractAddress: example.contractAddress, priceMissed: false,
+};
+const past = { ...quickMarket, startTime: example.placedAt - 1_100, endTime: example.placedAt - 200 };
+
+export const getQuickMarket = defineEndpoint({
+  ...reading,
+  id: 'getQuickMarket', path: '/api/v1/quick-markets/{asset}', summary: 'The quick market of an asset that runs now',
+  description: 'A quick market asks whether the price of an asset will not be lower at its end than at its start. With several chains and no chain_id: '
+    + 'the one on the chain with the lowest id.',
+  parameters: { asset, chainId: parameter.optionalChainId },
+  answer: {
+    description: 'The quick market, or that none runs.',
+    schema: field.answer('ActiveQuickMarket', {
+      active: Type.Boolean(), asset: field.Asset, quickMarket: field.orNull(QuickMarket, 'null when none runs.'),
+      bestAskPrice: field.PriceOrNone,
+    }),
+    examples: {
+      active: { active: true, asset: 'BTC', quickMarket, bestAskPrice: 520_000 },
+      none: { active: false, asset: 'BTC', quickMarket: null, bestAskPrice: 0 },
+    },
+  },
+}, (ports: Reads & Assets) => (params) => {
+  requireAsset(params.asset, ports);
+  return activeQuickMarket(ports.db, { ...params, nowS: Math.floor(ports.now() / 1_000) });
+});
+
+export const listQuickMarkets = defineEndpoint({
+  ...reading,
+  id: 'listQuickMarkets', path: '/api/v1/quick-markets/{asset}/history', summary: 'The 100 latest quick markets of an asset',
+  description: 'Those that have begun, the one that runs now among them. Newest first.',
+  parameters: { asset, chainId: parameter.optionalChainId },
+  answer: {
+    description: 'The quick markets.',
+    schema: field.answer('QuickMarketHistory', { asset: field.Asset, history: Type.Array(PastQuickMarket, { maxItems: QUICK_MARKET_ENTRIES }) }),
+    examples: {
+      'one running, one paid, one without a price': {
+        asset: 'BTC',
+        history: [
+          { ...quickMarket, endPrice: null, outcome: null, payment: 'none' },
+          { ...past, id: 5, resolved: true, endPrice: 6_140_993_501_001, outcome: 0, payment: 'yes' },
+          { ...past, id: 3, startPrice: null, priceSource: '', priceMissed: true, endPrice: null, outcome: null, payment: 'none' },
+        ],
+      },
+    },
+  },
+}, (ports: Reads & Assets) => (params) => {
+  requireAsset(params.asset, ports);
+  return quickMarketHistory(ports.db, { ...params, nowS: Math.floor(ports.now() / 1_000) });
+});

@@ -1,5 +1,11 @@
 /** Trades of a market and of a user, newest first, and a user's payouts. Failed trades are left out. */
+import { Type } from '../engine/records/schema-types.js';
+import * as field from '../service/api/answer-fields.js';
+import { defineEndpoint } from '../service/api/endpoint.js';
+import * as example from '../service/api/examples.js';
+import * as parameter from '../service/api/parameters.js';
 import type { Database } from './database.js';
+import { ofMarket, read, type Reads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
 
 /** How many of the latest trades each listing has. */
@@ -70,3 +76,73 @@ function asRole(role: 'buyer' | 'seller'): string {
     where ${role} = $1 and settlement <> 3 and chain_id = $2::bigint and exists (select from markets where chain_id = $2::bigint)
     order by trades.number desc limit $3::integer)`;
 }
+
+const tradeFields = {
+  price: field.Price, size: field.amount('Shares'), buyer: field.Address, seller: field.Address, timestamp: field.Seconds, txHash: field.TxHash,
+  settlementStatus: field.SettlementStatus,
+};
+const trade = {
+  price: 600_000, size: 10_000_000, buyer: example.alice, seller: example.bob, timestamp: example.placedAt, txHash: '', settlementStatus: 'matched',
+};
+
+export const getMarketActivity = defineEndpoint({
+  ...ofMarket,
+  id: 'getMarketActivity', path: '/api/v1/activity/{marketId}', summary: 'The 50 latest trades of a market',
+  description: 'Newest first. `txHash` is empty until a settlement transaction is sent.',
+  answer: {
+    description: 'The trades.',
+    schema: field.answer('MarketActivity', {
+      marketId: field.Bytes32, activity: Type.Array(field.answer('MarketActivityEntry', tradeFields), { maxItems: ACTIVITY_ENTRIES }),
+    }),
+    examples: { 'one trade': { marketId: example.marketId, activity: [trade] } },
+  },
+}, ({ db }: Reads) => (params) => activityOfMarket(db, params));
+
+export const listTrades = defineEndpoint({
+  ...ofMarket,
+  id: 'listTrades', path: '/api/v1/trades/{marketId}', summary: 'The 100 latest trades of a market',
+  description: 'Newest first, with the outcome traded. `txHash` is empty until a settlement transaction is sent.',
+  answer: {
+    description: 'The trades.',
+    schema: field.answer('Trades', {
+      marketId: field.Bytes32, trades: Type.Array(field.answer('Trade', { ...tradeFields, outcome: field.Outcome }), { maxItems: TRADE_ENTRIES }),
+      count: field.Count,
+    }),
+    examples: { 'one trade': { marketId: example.marketId, trades: [{ ...trade, outcome: 0 }], count: 1 } },
+  },
+}, ({ db }: Reads) => (params) => tradesOfMarket(db, params));
+
+export const getUserActivity = defineEndpoint({
+  ...read, tag: 'Users',
+  id: 'getUserActivity', path: '/api/v1/users/{address}/activity', summary: 'Latest trades and payouts of a user on a chain',
+  description: 'Newest first. `settlements` has the payouts of resolved markets. `limit` applies to each of the two lists.',
+  parameters: { user: parameter.userInPath, chainId: parameter.chainId, limit: parameter.limit(USER_ACTIVITY_LIMIT) },
+  answer: {
+    description: 'The activity.',
+    schema: field.answer('UserActivity', {
+      activity: Type.Array(field.answer('UserTrade', {
+        marketId: field.Bytes32, marketQuestion: field.Question, price: field.Price, size: field.amount('Shares'),
+        userRole: field.oneOf(['buyer', 'seller'], 'The side of the user in the trade.'),
+        timestamp: field.Seconds, txHash: field.TxHash, settlementStatus: field.SettlementStatus,
+      })),
+      settlements: Type.Array(field.answer('Payout', {
+        marketId: field.Bytes32, marketQuestion: field.Question, payout: field.amount('Stablecoin paid out'),
+        winningOutcome: field.orNull(field.Outcome, '0 = YES, 1 = NO; null if the chain paid without naming a winner, half to half.'),
+        timestamp: field.Seconds, txHash: field.Bytes32,
+      })),
+    }),
+    examples: {
+      'one trade, one payout': {
+        activity: [{
+          marketId: example.marketId, marketQuestion: example.question, price: 600_000, size: 10_000_000, userRole: 'buyer', timestamp: example.placedAt,
+          txHash: '', settlementStatus: 'matched',
+        }],
+        settlements: [{
+          marketId: example.digest, marketQuestion: 'Will it rain in Oslo?', payout: 2_500_000, winningOutcome: 1, timestamp: example.placedAt,
+          txHash: example.txHash,
+        }],
+      },
+    },
+  },
+  errors: ['unavailable'],
+}, ({ db }: Reads) => (params) => userActivity(db, params));

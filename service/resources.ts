@@ -6,21 +6,12 @@ import type { ConfiguredChain } from './chains/configured-chain.js';
 import { logUrlOf, type Config } from './config.js';
 import type { Logger } from './logger.js';
 import type { Urls } from './process/shared-parts.js';
-import type { Figure } from './status/metrics.js';
-import type { ReadinessParts } from './status/readiness.js';
 import type { StopStep } from './stop.js';
 
 export interface Resources {
   readonly urls: Urls;
   /** Where orders settle; empty: orders are matched and trades do not settle. */
   readonly chains: readonly ConfiguredChain[];
-  /** The part of `/health/ready`, and the figures, of what was started here for all processes; absent when nothing was. */
-  readonly started?: StartedHere | undefined;
-}
-
-export interface StartedHere {
-  readonly health: () => ReadinessParts;
-  readonly figures: readonly Figure[];
 }
 
 export interface OpenResources extends Resources {

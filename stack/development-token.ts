@@ -3,7 +3,7 @@ import { chmod, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectory, writeDurably } from '../service/machine/durable-files.js';
 import { addToken } from '../service/access/issue-token.js';
-import { allows, type Scope } from '../service/access/scopes.js';
+import { allows, type Scope } from '../service/api/scopes.js';
 import { openTokenStore, type Tokens } from '../service/access/token-store.js';
 import { digestOf } from '../service/access/token.js';
 

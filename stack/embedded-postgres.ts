@@ -6,7 +6,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, readdir, readFile, readlink, realpath, rename, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { pause } from '../engine/waiting.js';
@@ -16,10 +16,10 @@ import { lockDirectory } from '../service/machine/directory-lock.js';
 import { syncDirectory, writeDurably } from '../service/machine/durable-files.js';
 import { spawnGuarded } from './guarded-process.js';
 import { keepAlive } from './keep-alive.js';
+import { endProcess, isTaken, runsOn } from './leftover.js';
 import { ableToEnter, postgresAccount, type Account } from './postgres-account.js';
 import { findPrograms, type Programs } from './postgres-programs.js';
 import { readOutput, type ChildWithOutput } from './process-output.js';
-import { isRunning, processIdentity } from './process-identity.js';
 
 export interface EmbeddedPostgres {
   /**
@@ -88,7 +88,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const version = await checkPrograms({ programs, account, log: options.log });
     await refuseOtherVersion(cluster, version);
     await removeHalfMade(directory);
-    await stopOrphan(cluster, options.log);
+    await stopLeftover(cluster, options.log);
     const password = await makeCluster({ directory, cluster, account, programs, log: options.log });
     const server = await startServer({ cluster, account, programs, options });
     const urlBy = (host: string) => `postgresql://postgres:${password}@${host}:${server.port}/postgres`;
@@ -159,30 +159,23 @@ async function makeCluster({ directory, cluster, account, programs, log }: {
   return password;
 }
 
-/** Stops the Postgres that a killed process left running on the cluster. */
-async function stopOrphan(cluster: string, log: (line: string) => void): Promise<void> {
-  const pid = Number.parseInt(await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => ''), 10);
-  const identity = processIdentity(pid);
-  if (identity === undefined) return;
-  if (!await worksIn(pid, cluster)) {
-    // After a restart of the machine or container, another process may have the id; Postgres would take that process for a postmaster.
-    if (!await isUsed(cluster)) await rm(join(cluster, 'postmaster.pid'));
+/** Fast shutdown, then immediate shutdown, then SIGKILL; all of them keep committed transactions. */
+const STOP_SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const;
+const STOP_TIMEOUT_MS = 30_000;
+
+/** Stops the Postgres that a killed owner left running on the cluster: its own pid file names it. */
+async function stopLeftover(cluster: string, log: (line: string) => void): Promise<void> {
+  const pidFile = join(cluster, 'postmaster.pid');
+  const pid = Number.parseInt(await readFile(pidFile, 'utf8').catch(() => ''), 10);
+  const ended = () => !runsOn(pid, cluster);
+  if (ended()) {
+    // Postgres would take another process that has the number by now for a postmaster. Else it needs the file: by that it knows whether
+    // sessions of a killed postmaster still run.
+    if (isTaken(pid)) await rm(pidFile);
     return;
   }
   log(`stopping the Postgres (process ${pid}) that an earlier, killed process left running`);
-  await endProcess(pid, () => processIdentity(pid) !== identity, 30_000);
-}
-
-/** Whether the process's working directory is the cluster, as that of Postgres is. Where this cannot be read, the pid file is trusted. */
-async function worksIn(pid: number, cluster: string): Promise<boolean> {
-  if (process.platform !== 'linux') return true;
-  return await readlink(`/proc/${pid}/cwd`).catch(() => '') === cluster;
-}
-
-/** Whether any process has the cluster as its working directory: the sessions of a killed postmaster run on for a moment. */
-async function isUsed(cluster: string): Promise<boolean> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  return (await Promise.all(pids.map((pid) => worksIn(Number(pid), cluster)))).includes(true);
+  await endProcess(pid, { ended, signals: STOP_SIGNALS, timeoutMs: STOP_TIMEOUT_MS });
 }
 
 async function startServer({ cluster, account, programs, options }: {
@@ -207,7 +200,7 @@ async function startServer({ cluster, account, programs, options }: {
       return { port, pid, ended, stop: async () => {
         stopping = true;
         keepAlive(child, true);
-        await endProcess(pid, () => hasEnded(child), options.stopTimeoutMs ?? 30_000);
+        await endProcess(pid, { ended: () => hasEnded(child), signals: STOP_SIGNALS, timeoutMs: options.stopTimeoutMs ?? STOP_TIMEOUT_MS });
         await exited;
       } };
     }
@@ -233,20 +226,6 @@ async function becomesReady(child: ChildProcess, cluster: string): Promise<boole
     await pause(20);
   }
   return false;
-}
-
-/** Fast shutdown (SIGINT), then immediate shutdown (SIGQUIT), then SIGKILL; all of them keep committed transactions. */
-async function endProcess(pid: number, ended: () => boolean, timeoutMs: number): Promise<void> {
-  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
-    if (ended()) return;
-    try {
-      process.kill(pid, signal);
-    } catch {
-      return;
-    }
-    for (let waitedMs = 0; waitedMs < timeoutMs && !ended(); waitedMs += 20) await pause(20);
-  }
-  if (!ended() && isRunning(pid)) throw new Error(`Postgres (process ${pid}) cannot be stopped: end it by hand`);
 }
 
 function hasEnded(child: ChildProcess): boolean {

@@ -24,19 +24,14 @@ export interface GuardedProgram {
 /**
  * `$1` is the list of signals, `$2` the program. `$$` is the process id of the shell and then of the program, also in the guard. The guard's
  * parent ends at once (`&` within parentheses), so the guard is never a child of the program: Postgres counts unknown children as crashed.
- * On Linux the start time tells the program from a later process with the same id, and from a zombie.
  */
 const SHELL = `
-born() { { read -r line < "/proc/$1/stat"; } 2>/dev/null && set -- \${line##*)} && [ "$1" != Z ] && echo "\${20}"; }
-alive() { kill -0 "$1" 2>/dev/null && [ "$(born "$1")" = "$2" ]; }
 guard() {
   trap '' INT TERM HUP QUIT
-  started=$(born $$)
   read -r ended <&3 && exit
   for signal in $1; do
-    alive $$ "$started" || exit
-    kill -"$signal" $$ 2>/dev/null
-    for second in 1 2 3 4 5 6 7 8 9 10; do alive $$ "$started" && sleep 1; done
+    kill -"$signal" $$ 2>/dev/null || exit
+    for second in 1 2 3 4 5 6 7 8 9 10; do kill -0 $$ 2>/dev/null && sleep 1; done
   done
 }
 ( guard "$1" </dev/null >/dev/null 2>&1 & )

@@ -5,9 +5,8 @@ import { dataDirectoryError } from '../service/cannot-start.js';
 import { chainsOf } from '../service/chains/chains-of.js';
 import type { ConfiguredChain } from '../service/chains/configured-chain.js';
 import type { Config } from '../service/config.js';
-import { reportTo } from '../service/logger.js';
 import { DirectoryInUse } from '../service/machine/directory-lock.js';
-import { logged, urlsOf, type Opening, type OpenResources, type StartedHere } from '../service/resources.js';
+import { logged, urlsOf, type Opening, type OpenResources } from '../service/resources.js';
 import { ROLE_NAMES } from '../service/roles/role-names.js';
 import { startDevelopmentChain, type DevelopmentChain } from './chain/development.js';
 import { databaseOf, sharedDatabaseOf } from './database-of.js';
@@ -40,7 +39,6 @@ export async function stackResources(config: Config, opening: Opening): Promise<
   return {
     urls: urlsOf(config, database.url, isDevelopment ? await readerUrlOf(database.url) : undefined), chains: logged(chains, logger),
     hasDevChain: dev !== undefined, token,
-    started: dev === undefined ? undefined : healthOf(dev),
     failed: Promise.race([database.ended, ...dev === undefined ? [] : [dev.ended]]).then((ended) => { throw ended; }),
     ...token === undefined
       ? {}
@@ -59,22 +57,13 @@ interface Chains {
 async function openChains(config: Config, { joins, logger, ...secrets }: Opening & { readonly joins: boolean }): Promise<Chains> {
   if (config.chains !== 'dev') return { chains: await chainsOf(config.chains, secrets), dev: undefined };
   try {
-    const dev = await startDevelopmentChain(config, { log: (line) => { logger.debug({ line }, 'chain'); }, report: reportTo(logger) });
+    const dev = await startDevelopmentChain(config, (line) => { logger.debug({ line }, 'chain'); });
     return { chains: [dev.configured], dev };
   } catch (error) {
     const running = join(config.dataDir, 'chain', 'chains.json');
     if (!joins || !(error instanceof DirectoryInUse) || !await isThere(running)) throw error;
     return { chains: await chainsOf(running, secrets), dev: undefined };
   }
-}
-
-function healthOf({ chain: { chainId }, unkeptBlocks }: DevelopmentChain): StartedHere {
-  return {
-    health: () => ({ reasons: [], chains: [{ chainId, unkeptBlocks: unkeptBlocks() }] }),
-    figures: [{
-      name: 'exchange_dev_chain_unkept_blocks', help: 'Number of blocks of the development chain that were mined and are not on disk yet', read: unkeptBlocks,
-    }],
-  };
 }
 
 function isThere(path: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { REMEMBERED_MS } from '../service/access/authenticate.js';
 import { issueToken } from '../service/access/issue-token.js';
-import { SCOPES, type Scope } from '../service/access/scopes.js';
+import { SCOPES, type Scope } from '../service/api/scopes.js';
 import { openTokenStore, type TokenStore } from '../service/access/token-store.js';
 import { nameOf, scopesOf, secondsOf } from './token/token-arguments.js';
 import { issuedJson, storedJson, tokenTable } from '../service/access/token-text.js';

@@ -188,8 +188,10 @@ function failed(thrown: unknown, { options: { chain, signal }, callers, head, tr
  * Reads up to the latest final block. With `advance`, the history records that block even without facts. Resolves with false when
  * `advance` is asked for and no block after the recorded facts is final yet.
  */
-async function pass({ options: { chain, now, signal }, rpc, scan, head, trouble }: Parts, advance: boolean): Promise<boolean> {
+async function pass(parts: Parts, advance: boolean): Promise<boolean> {
+  const { options: { chain, now, signal }, rpc, scan, head, trouble } = parts;
   const latest = await readLatest(rpc);
+  if (trouble.lookedAtMs === undefined) refuseLostBlocks(latest, parts);
   head.seen(latest);
   const final = latest - chain.confirmations;
   while (scan.next() <= final) {
@@ -200,6 +202,18 @@ async function pass({ options: { chain, now, signal }, rpc, scan, head, trouble 
   if (!advance) return true;
   if (scan.next() <= (head.latest() ?? 0) - chain.confirmations) throw new ChainUnavailable(chain.chainId, `a node's latest block is only ${latest}`);
   return await scan.advance();
+}
+
+/**
+ * At the first look: a chain that makes blocks on demand does not get back by itself what it lacks of the recorded blocks, so nobody is to wait
+ * for that.
+ */
+function refuseLostBlocks(latest: number, { options: { chain, cursor, stalledAfterMs } }: Parts): void {
+  const { block: recorded = -1 } = cursor() ?? {};
+  if (stalledAfterMs !== Infinity || latest >= recorded) return;
+  throw new ForeignChain(chain, `it ends at block ${latest}, and the history has recorded block ${recorded}: the chain has lost its last blocks`,
+    'A development chain does when it is killed or the power fails. Begin anew with an empty data directory (move DATA_DIR away), or bring '
+    + 'back the chain\'s state.');
 }
 
 interface HeadWatch {

@@ -2,10 +2,20 @@
 import type { CancelOrder } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { BUY, SELL, type Side } from '../../engine/records/fields.js';
-import { rejectionError, type Answer, type FindOrder, type KnownOrder, type Submit, type Submitted } from './answer.js';
+import { AnyCaseBytes32, AnyCaseSignature } from '../../engine/records/fields.js';
 import { isBytes32, signatureBytes, toHex } from '../../engine/records/hex.js';
+import { Type } from '../../engine/records/schema-types.js';
+import * as field from '../../service/api/answer-fields.js';
+import { cancelSignature } from '../../service/api/authority.js';
+import { defineEndpoint } from '../../service/api/endpoint.js';
+import * as example from '../../service/api/examples.js';
+import { inHeader, inPath, inQuery } from '../../service/api/parameter.js';
+import * as parameter from '../../service/api/parameters.js';
+import { problems } from '../../service/api/problems.js';
+import * as kind from '../../service/api/request-fields.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
+import { rejectionError, type Answer, type FindOrder, type KnownOrder, type Submit, type Submitted } from './answer.js';
 import { UINT64_MAX, uintText } from './uint.js';
 import { createUnderway, passed } from './underway.js';
 
@@ -171,3 +181,42 @@ function checkAuthority(
 function invalidSignature(field: string, message: string, extra?: Readonly<Record<string, unknown>>): RequestError {
   return new RequestError('invalid_cancel_signature', `${field} ${message}`, [{ field, message }], extra);
 }
+
+/** The parameters are passed on unparsed: the command side checks them together with the right to cancel. */
+export const cancelOrder = defineEndpoint({
+  id: 'cancelOrder', role: 'api', method: 'DELETE', path: '/api/v1/orders/{hash}', tag: 'Orders', summary: 'Cancel an order',
+  description: 'Cancels the unfilled remainder of an open order. Cancelling a cancelled order gives the same answer; cancelling a filled order is an error.',
+  parameters: {
+    orderHash: inPath('hash', kind.text(AnyCaseBytes32), parameter.orderHashText),
+    // Optional for the parser: a missing id is refused as invalid_market_id.
+    marketId: inQuery('marketId', { ...kind.optional(kind.text(AnyCaseBytes32)), required: true }, {
+      description: 'Market identifier.', example: example.marketId,
+    }),
+    side: inQuery('side', kind.optional(kind.text(Type.Union([Type.Literal('buy'), Type.Literal('sell')]))), {
+      description: '`buy` or `sell`. Without this parameter, `buy` is tried first, then `sell`.', example: 'buy',
+    }),
+    signature: inHeader('X-Cancel-Signature', kind.optional(kind.text(AnyCaseSignature)), {
+      description: 'The trader\'s EIP-712 signature of CancelOrder(bytes32 orderHash,address trader,uint64 deadline). Needed unless '
+        + 'cancelAuth in /api/v1/config is open.',
+      example: example.signature,
+    }),
+    deadline: inHeader('X-Cancel-Deadline', kind.optional(kind.text(Type.Integer({ minimum: 0 }))), {
+      description: 'The deadline in the signed CancelOrder, in Unix seconds.', example: 1_900_000_000,
+    }),
+  },
+  authority: cancelSignature, errorShape: problems,
+  answer: {
+    description: 'The order is cancelled.',
+    schema: field.answer('CancelledOrder', {
+      status: Type.Literal('cancelled'), orderHash: field.Bytes32, filledSize: field.amount('Shares that were filled before the cancel'),
+      remainingSize: field.amount('Shares that were not filled and are now cancelled'),
+    }),
+    examples: { cancelled: { status: 'cancelled', orderHash: example.orderHash, filledSize: 10_000_000, remainingSize: 15_000_000 } },
+    headers: { 'X-Log-Position': 'Log position of the cancel.' },
+  },
+  errors: [
+    'invalid_order_hash', 'invalid_market_id', 'cancel_signature_required', 'invalid_cancel_signature', 'not_order_owner', 'other_site', 'unknown_order',
+    'already_filled', 'disk_full', 'overloaded', 'outcome_unknown', 'unavailable',
+  ],
+  limit: 'orders', consistent: false,
+}, ({ cancelOrder: cancel }: { readonly cancelOrder: CancelOrderHandler }) => (request, { signal }) => cancel(request, signal));

@@ -1,18 +1,25 @@
 /** `POST /api/v1/orders`: from a body's bytes to the answer. An order is accepted exactly once, however often it is sent. */
-import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
-import type { CommandOutcome } from '../../engine/records/codec.js';
-import { RequestError } from '../../engine/records/errors.js';
 import { LogUnavailable } from '../../engine/log/log.js';
-import type { EngineView, MarketView } from '../../engine/run/view.js';
-import { rejectionError, type Answer, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './answer.js';
-import type { Exposure } from '../chain/exposure.js';
-import { parseJsonObject } from './exact-json.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
+import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
+import { RequestError } from '../../engine/records/errors.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
-import { expiresTooSoon, fieldError, parseOrder, tooSoon } from './order-request.js';
-import { parsePermit } from './permit.js';
-import { createUnderway, passed, type Underway } from './underway.js';
+import { Type } from '../../engine/records/schema-types.js';
+import type { EngineView, MarketView } from '../../engine/run/view.js';
+import * as field from '../../service/api/answer-fields.js';
+import { anybody } from '../../service/api/authority.js';
+import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
+import { defineEndpoint } from '../../service/api/endpoint.js';
+import { parseJsonObject } from '../../service/api/exact-json.js';
+import * as example from '../../service/api/examples.js';
+import { problems } from '../../service/api/problems.js';
+import type { Exposure } from '../chain/exposure.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed-data.js';
+import { rejectionError, type Answer, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './answer.js';
+import { expiresTooSoon, fieldError, parseOrder, PlaceOrderRequest, tooSoon } from './order-request.js';
+import { parsePermit } from './permit.js';
+import { createUnderway, passed, type Underway } from './underway.js';
 
 export interface PlaceOrderParts {
   /** What the engine knows: an order that the view can answer is not written to the log. */
@@ -238,3 +245,46 @@ async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given:
   if (known === undefined) throw refusal;
   return originalAnswer(parts, orderHash, known);
 }
+
+const exampleOrder = {
+  marketId: example.marketId, trader: example.alice, side: 0, outcome: 0, price: 620_000, size: 25_000_000, nonce: 1,
+  expiration: example.expiration, makerFeeRecipient: `0x${'0'.repeat(40)}`,
+};
+
+export const placeOrder = defineEndpoint({
+  id: 'placeOrder', role: 'api', method: 'POST', path: '/api/v1/orders', tag: 'Orders', summary: 'Submit a signed order',
+  description: 'The order is matched at once against the resting orders of the same outcome, by price, then time. The unfilled remainder rests in the book. '
+    + 'The answer is sent when the order is durable. Sending the same signed order again is safe: it gets the first answer, with `Idempotent-Replayed: true` '
+    + 'and the present `orderStatus`. Integers of the body may be JSON integers or decimal strings.',
+  parameters: {},
+  body: bytesOf(PlaceOrderRequest, {
+    limitBytes: MAX_BODY_BYTES,
+    examples: {
+      'order': { order: exampleOrder, signature: example.signature },
+      'order with permit': {
+        order: { ...exampleOrder, size: '25000000', nonce: '2' }, signature: example.signature,
+        permitSignature: { nonce: 0, value: '15500000', deadline: example.expiration, v: 27, r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}` },
+      },
+    },
+  }),
+  authority: anybody, errorShape: problems,
+  answer: {
+    description: 'The order is accepted.',
+    schema: field.answer('PlacedOrder', {
+      orderHash: field.Bytes32, status: Type.Literal('accepted'), matches: field.integer('Number of trades that the order made at once.'), timestamp: field.Seconds,
+      orderStatus: Type.Optional(field.oneOf(field.ORDER_STATES, 'Only when the same order was submitted before: the order\'s present state, as in '
+      + '/api/v1/orders/{hash}. Missing if it is not known at the moment.')),
+    }),
+    examples: {
+      accepted: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt },
+      repeated: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt, orderStatus: 'cancelled' },
+    },
+    headers: { 'X-Log-Position': 'Log position of the order.', 'Idempotent-Replayed': '`true` when the same order was submitted before.' },
+  },
+  errors: [
+    'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'size_too_small', 'invalid_expiration', 'invalid_signature', 'invalid_permit',
+    'unknown_market', 'market_closed', 'trader_suspended', 'duplicate_nonce', 'nonce_cancelled', 'too_many_open_orders', 'insufficient_balance', 'insufficient_allowance',
+    'chain_unavailable', 'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'unavailable',
+  ],
+  limit: 'orders', consistent: false,
+}, ({ placeOrder: place }: { readonly placeOrder: PlaceOrderHandler }) => ({ body }, { signal }) => place(body, signal));

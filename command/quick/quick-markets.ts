@@ -90,13 +90,7 @@ export function quickJobs(options: QuickJobsOptions): QuickSource {
 
   async function check(): Promise<void> {
     if (isAuthorised) return;
-    const needed = [
-      ['marketFactory', marketFactory, 'CREATOR_ROLE'], ['quickResolver', quickResolver, 'OPERATOR_ROLE'],
-    ] as const;
-    const roles = await reads.views(needed.map(([abi, to, role]) => ({ abi, to, method: role, args: [] })), 'latest');
-    const calls = needed.map(([abi, to], i) => ({ abi, to, method: 'hasRole', args: [roles[i], address] }));
-    const has = await reads.views(calls, 'latest');
-    const missing = needed.filter((_, i) => has[i] !== true).map(([, to, role]) => `${role} at ${to}`);
+    const missing = await missingRoles(reads, { address, marketFactory, quickResolver });
     if (missing.length > 0) {
       throw new Error(`the key ${address} lacks ${missing.join(' and ')}: the contracts' administrator can grant it`);
     }
@@ -153,4 +147,18 @@ export function quickJobs(options: QuickJobsOptions): QuickSource {
     chainId, name: 'quick', who: 'the quick markets\' sender', whose: 'the prices role', address, rules,
     check, jobs, look, keyOf: keyOfNote, messages: () => missed(view.unresolved(), now()), counts: () => counts,
   };
+}
+
+/** The roles at the contracts that the key needs and does not have. */
+async function missingRoles(
+  reads: QuickMarketsOptions['reads'],
+  { address, marketFactory, quickResolver }: { readonly address: string; readonly marketFactory: string; readonly quickResolver: string },
+): Promise<readonly string[]> {
+  const needed = [
+    ['marketFactory', marketFactory, 'CREATOR_ROLE'], ['quickResolver', quickResolver, 'OPERATOR_ROLE'],
+  ] as const;
+  const roles = await reads.views(needed.map(([abi, to, role]) => ({ abi, to, method: role, args: [] })), 'latest');
+  const calls = needed.map(([abi, to], i) => ({ abi, to, method: 'hasRole', args: [roles[i], address] }));
+  const has = await reads.views(calls, 'latest');
+  return needed.filter((_, i) => has[i] !== true).map(([, to, role]) => `${role} at ${to}`);
 }

@@ -30,6 +30,18 @@ export const MAX_RECORD_BYTES = MAX_APPEND_BYTES;
 /** How many of the newest batches with an unknown result a handle remembers. */
 export const REMEMBERED_BATCHES = 1_000;
 
+/** What whoever opens a handle may choose. */
+export interface LogOptions {
+  /** An append without a known result ends with LogUnavailable after this time. Default 30 s. */
+  readonly unknownAfterMs?: number;
+  /** An attempt without an answer is given up after this time, and its connection replaced. Default 10 s. */
+  readonly attemptTimeoutMs?: number;
+  /** A waiting follower reads the store this often, in case a wake-up was lost. Default 1 s. */
+  readonly pollMs?: number;
+  /** Called once, when the store has lost records: the handle is of no use any more, and whoever has relied on it must stop. */
+  readonly failed?: (error: Error) => void;
+}
+
 /**
  * A handle on the log. Several handles, of one process or of many, may write and read the same streams at the same time.
  *

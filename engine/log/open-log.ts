@@ -1,9 +1,7 @@
 /** Opens the log that a URL names. */
 import { BadEventStoreUrl, namesEventStore } from './eventstore/url.js';
-import type { Log } from './log.js';
-import { openPostgresLog, type PostgresLogOptions } from './postgres/postgres-log.js';
-
-export type LogOptions = Omit<PostgresLogOptions, 'url'>;
+import type { Log, LogOptions } from './log.js';
+import { openPostgresLog } from './postgres/postgres-log.js';
 
 /** This program cannot open a log at this URL. The message does not show the URL, which may contain a password. */
 export class UnknownLogUrl extends Error {

@@ -1,10 +1,10 @@
 /** `GET /events`: the history byte for byte as recorded, so that an auditor can recompute every digest. As pages, or as a stream of lines. */
+import { BrokenSequence, type Log, type LogRecord } from '../../engine/log/log.js';
 import { MalformedRecord } from '../../engine/records/codec.js';
 import { BYTES32 } from '../../engine/records/hex.js';
-import { BrokenSequence, type Log, type LogRecord } from '../../engine/log/log.js';
-import { matching, type Entry, type HistoryFilter, type OwnOrders } from './filter.js';
 import type { Answer } from '../statement.js';
 import type { Turns } from '../turns.js';
+import { matching, type Entry, type HistoryFilter, type OwnOrders } from './filter.js';
 
 export const EVENTS_LIMIT = { byDefault: 100, max: 1_000 } as const;
 

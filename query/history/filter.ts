@@ -1,6 +1,6 @@
 /** Which entries of the history a filter lets through: by market, trader and event type. */
-import type { Event } from '../../engine/records/events.js';
 import type { LogRecord } from '../../engine/log/log.js';
+import type { Event } from '../../engine/records/events.js';
 import { bytes, type RowSource } from '../statement.js';
 
 /** What an event of the entry must be about; what is absent does not matter. Hex in lower case. */

@@ -1,8 +1,20 @@
 /** One order, open or closed: `GET /orders/{hash}` with the order's history, and the facts that the command side needs. */
-import type { CancelReason } from '../../engine/records/events.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
+import { RequestError } from '../../engine/records/errors.js';
+import type { CancelReason, OrderCancelled } from '../../engine/records/events.js';
 import type { Side } from '../../engine/records/fields.js';
+import { Type } from '../../engine/records/schema-types.js';
+import * as field from '../../service/api/answer-fields.js';
+import { defineEndpoint, type Context } from '../../service/api/endpoint.js';
+import * as example from '../../service/api/examples.js';
+import { inPath } from '../../service/api/parameter.js';
+import * as parameter from '../../service/api/parameters.js';
+import * as kind from '../../service/api/request-fields.js';
+import type { Database } from '../database.js';
+import { read } from '../reading.js';
 import { answer, answering, bytes, hex, jsonObject, type Answer, type RowSource, type Statement } from '../statement.js';
 import { settlementStatus, transactionHash } from '../trades.js';
+import { unlessLogAway } from '../unless-log-away.js';
 
 /** The most fills in a history; the latest fills are shown. */
 export const MAX_FILLS = 1_000;
@@ -93,3 +105,124 @@ export async function findOrder(db: RowSource, orderHash: string): Promise<Order
     closedPosition: row.closedPosition === null ? null : Number(row.closedPosition),
   };
 }
+
+export interface PlacedOrder extends Answer {
+  readonly status: 'open' | 'filled' | 'cancelled';
+  /** In 1e-6 shares, decimal. */
+  readonly remaining: string;
+}
+
+/**
+ * The answer that `orderWithHistory` gives when the read model has reached the order's PlaceOrder and no later command; `outcome` is the
+ * outcome of that command. Throws Error when it is not the outcome of an order's acceptance.
+ */
+export function orderAsPlaced(outcome: CommandOutcome): PlacedOrder {
+  const [order, ...events] = outcome.events;
+  if (order?.type !== 'OrderAccepted') throw new Error(`the outcome of an order began with ${order?.type ?? 'nothing'}`);
+  const { orderNumber: position, size } = order;
+  const timestamp = Math.floor(outcome.at / 1_000);
+  let remaining = BigInt(size);
+  const fills: string[] = [];
+  let cancelled: OrderCancelled | undefined;
+  for (const event of events) {
+    if (event.type === 'FillMatched') {
+      remaining -= BigInt(event.size);
+      fills.push(`{"position":${position},"type":"fill","fill":${event.fill},"role":"taker","price":${event.price},"size":${event.size},`
+        + `"settlementStatus":"matched","txHash":"","timestamp":${timestamp}}`);
+    }
+    if (event.type === 'OrderCancelled' && event.orderNumber === position) cancelled = event;
+  }
+  const status = cancelled !== undefined ? 'cancelled' : remaining === 0n ? 'filled' : 'open';
+  const reason = cancelled === undefined ? 'null' : `"${cancelled.reason}"`;
+  const history = [
+    `{"position":${position},"type":"accepted","size":${size},"timestamp":${timestamp}}`, ...fills.slice(-MAX_FILLS),
+    ...status === 'open' ? [] : [`{"position":${position},"type":"${status}","size":${remaining},"reason":${reason},"timestamp":${timestamp}}`],
+  ];
+  const body = `{"orderHash":"${order.orderHash}","marketId":"${order.marketId}","trader":"${order.trader}","side":${order.side},`
+    + `"outcome":${order.outcome},"price":${order.price},"size":${size},"filledSize":${BigInt(size) - remaining},"remainingSize":${remaining},`
+    + `"nonce":${order.nonce},"expiration":${order.expiration},"status":"${status}","cancelReason":${reason},"timestamp":${timestamp},`
+    + `"history":[${history.join(', ')}]}`;
+  return { body, position, status, remaining: String(remaining) };
+}
+
+/** What a replica knows of orders that the read models may not have yet. */
+interface Replica {
+  readonly view: {
+    order(orderHash: string): Pick<PlacedOrder, 'status'> & { readonly orderNumber: number; readonly remaining: string; readonly asOf: number } | undefined;
+  };
+  /** The outcome of the command at a position. Throws LogUnavailable. */
+  outcomeOf(position: number): Promise<CommandOutcome>;
+}
+
+export type OrderLookup = (params: { readonly orderHash: string }, context: Context) => Promise<Answer>;
+
+/**
+ * Looks up an order. One that is not in the read models is answered as its own command left it. When later commands have changed it, the answer
+ * waits until the read models have them.
+ */
+export function createOrderLookup(
+  { view, outcomeOf, db }: Replica & { readonly db: Pick<Database, 'rows' | 'waitForPosition'> },
+): OrderLookup {
+  return async ({ orderHash }, { signal }) => {
+    try {
+      return await orderWithHistory(db, { orderHash });
+    } catch (error) {
+      const known = view.order(orderHash);
+      if (known === undefined || !(error instanceof RequestError) || error.code !== 'unknown_order') throw error;
+      const placed = orderAsPlaced(await unlessLogAway(() => outcomeOf(known.orderNumber)));
+      if (placed.status === known.status && placed.remaining === known.remaining) return { body: placed.body, position: placed.position };
+      await db.waitForPosition(known.asOf, { signal });
+      return orderWithHistory(db, { orderHash });
+    }
+  };
+}
+
+export const openOrder = {
+  orderHash: field.Bytes32, marketId: field.Bytes32, side: field.Side, price: field.Price, size: field.amount('Original size'),
+  remainingSize: field.amount('Unfilled part'), timestamp: field.Seconds,
+};
+
+const HistoryEntry = field.answer('OrderHistoryEntry', {
+  position: field.LogPosition,
+  type: field.oneOf(['accepted', 'fill', 'fill_failed', 'filled', 'cancelled'], 'What happened to the order.'),
+  size: field.amount('Shares of this entry'),
+  timestamp: field.orNull(field.Seconds, 'Unix seconds; null if the read model does not keep the time.'),
+  fill: Type.Optional(field.integer('Number of the fill.')),
+  role: Type.Optional(field.oneOf(['maker', 'taker'], 'Whether the order was the maker or the taker of the fill.')),
+  price: Type.Optional(field.Price),
+  settlementStatus: Type.Optional(field.SettlementStatus),
+  txHash: Type.Optional(field.TxHash),
+  reason: Type.Optional(field.orNull(Type.String(), 'Why the order was cancelled or the fill failed.')),
+});
+
+export const getOrder = defineEndpoint({
+  ...read, role: 'api',
+  id: 'getOrder', path: '/api/v1/orders/{hash}', tag: 'Orders', summary: 'One order, open or closed, with its history',
+  description: 'An order is found as soon as it is accepted. Every entry of the history has the log position of its record: see /api/v1/events.',
+  parameters: { orderHash: inPath('hash', kind.orderHash, parameter.orderHashText) },
+  answer: {
+    description: 'The order.',
+    schema: field.answer('OrderWithHistory', {
+      ...openOrder, trader: field.Address, outcome: field.Outcome, filledSize: field.amount('Filled part'),
+      nonce: field.integer('uint64.'), expiration: field.integer('Unix seconds, uint64.'),
+      status: field.oneOf(field.ORDER_STATES, 'The state of the order.'),
+      cancelReason: field.orNull(Type.String(), 'Why the order was cancelled; null if it was not.'),
+      history: Type.Array(HistoryEntry, { description: 'What happened to the order, oldest first; at most the latest 1,000 fills.' }),
+    }),
+    examples: {
+      'partly filled': {
+        orderHash: example.orderHash, marketId: example.marketId, trader: example.alice, side: 0, outcome: 0, price: 620_000, size: 25_000_000,
+        filledSize: 10_000_000, remainingSize: 15_000_000, nonce: 1, expiration: example.expiration, status: 'open', cancelReason: null,
+        timestamp: example.placedAt,
+        history: [
+          { position: 4_217, type: 'accepted', size: 25_000_000, timestamp: example.placedAt },
+          {
+            position: 4_217, type: 'fill', fill: 310, role: 'taker', price: 600_000, size: 10_000_000, settlementStatus: 'matched', txHash: '',
+            timestamp: example.placedAt,
+          },
+        ],
+      },
+    },
+  },
+  errors: ['unknown_order', 'unavailable'],
+}, ({ lookUpOrder }: { readonly lookUpOrder: OrderLookup }) => lookUpOrder);

@@ -1,15 +1,28 @@
-/** `GET /orderbook/{marketId}`: the price levels of one outcome's book, or of both. */
+/** `GET /orderbook/{marketId}`: the price levels of one outcome's book, or of both, now or as they were after an outcome or at a time. */
+import type { Log } from '../../engine/log/log.js';
+import { RequestError } from '../../engine/records/errors.js';
 import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../../engine/records/fields.js';
+import { Type } from '../../engine/records/schema-types.js';
+import * as field from '../../service/api/answer-fields.js';
+import { defineEndpoint } from '../../service/api/endpoint.js';
+import * as example from '../../service/api/examples.js';
+import { inQuery } from '../../service/api/parameter.js';
+import * as parameter from '../../service/api/parameters.js';
+import type { Moment } from '../../service/api/request-fields.js';
+import * as kind from '../../service/api/request-fields.js';
 import type { Database } from '../database.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from '../statement.js';
+import { read, type Reads } from '../reading.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from '../statement.js';
+import { createTurns, type Turns } from '../turns.js';
+import { unlessLogAway } from '../unless-log-away.js';
 
 /** SQL of the answer, from the tables `levels` and `books`. $1 is the market's id, $2 the outcome. */
-export const ONE_BOOK = jsonObject(`
+const ONE_BOOK = jsonObject(`
   select ${hex('$1::bytea')} as "marketId", ${levels(BUY, '= $2::smallint')} as bids, ${levels(SELL, '= $2::smallint')} as asks,
     ${lastUpdate()} as "lastUpdate"`);
 
 /** The same for both outcomes; $1 is the market's id. */
-export const BOTH_BOOKS = jsonObject(`
+const BOTH_BOOKS = jsonObject(`
   select ${hex('$1::bytea')} as "marketId", ${summedLevels(BUY)} as bids, ${summedLevels(SELL)} as asks, ${lastUpdate()} as "lastUpdate",
     ${jsonObject(`select ${levels(BUY, `= ${YES}`)} as bids, ${levels(SELL, `= ${YES}`)} as asks`)}::json as yes,
     ${jsonObject(`select ${levels(BUY, `= ${NO}`)} as bids, ${levels(SELL, `= ${NO}`)} as asks`)}::json as no`);
@@ -44,3 +57,127 @@ function summedLevels(side: Side): string {
 function lastUpdate(): string {
   return 'coalesce((select updated_at_ms / 1000 from books where market_id = $1), 0)';
 }
+
+export interface PastBooks {
+  readonly db: Pick<Database, 'rows' | 'waitForPosition'>;
+  readonly log: Log;
+  readonly turns: Turns;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+}
+
+export interface PastBook {
+  readonly marketId: string;
+  readonly outcome?: MarketOutcome | undefined;
+  readonly at: Moment;
+}
+
+const pastBookOfOutcome = past('past_orderbook_of_outcome', ONE_BOOK, '$3');
+const pastBooks = past('past_orderbook', BOTH_BOOKS, '$2');
+
+/**
+ * What `orderbook` answered when the read models included exactly the outcomes up to this position; of a time, up to the last outcome that is
+ * not after it. Throws RequestError: `not_recorded_yet` for a position or a time to come, `unknown_market` for a market that was not open yet,
+ * `not_caught_up`, `overloaded`.
+ */
+export function pastOrderbook({ db, log, turns, now }: PastBooks, { marketId, outcome, at }: PastBook, signal: AbortSignal): Promise<Answer> {
+  return turns(async () => {
+    const length = await log.length('outcomes');
+    const position = 'position' in at ? at.position : await lastUpTo(log, length, at.timeMs);
+    if ('position' in at && position >= length) throw new RequestError('not_recorded_yet', `the newest position is ${length - 1}`);
+    if ('timeMs' in at && at.timeMs > now()) throw new RequestError('not_recorded_yet', 'the time is in the future');
+    await db.waitForPosition(position, { signal });
+    const { body } = outcome === undefined
+      ? await answer(db, pastBooks, [bytes(marketId), position], 'unknown_market', () => `at position ${position}`)
+      : await answer(db, pastBookOfOutcome, [bytes(marketId), outcome, position], 'unknown_market', () => `at position ${position}`);
+    return { body, position };
+  });
+}
+
+/** The position of the last outcome whose time is not after this one; -1 without one. The times of outcomes never fall. */
+async function lastUpTo(log: Log, length: number, timeMs: number): Promise<number> {
+  let [first, end] = [0, length];
+  while (first < end) {
+    const middle = Math.floor((first + end) / 2);
+    if (await timeOf(log, middle) > timeMs) end = middle; else first = middle + 1;
+  }
+  return first - 1;
+}
+
+async function timeOf(log: Log, position: number): Promise<number> {
+  const [record] = await log.read('outcomes', position, 1);
+  const [, at] = /^\{"at":(\d+),/.exec(Buffer.from(record?.data.subarray(0, 40) ?? []).toString()) ?? [];
+  if (at === undefined) throw new Error(`the outcome at ${position} has no time`);
+  return Number(at);
+}
+
+/**
+ * The statement of a live book, over the levels and the time of a position instead of the live ones. Goes from one place of the market to the
+ * next by the index, and at each to its last size: the cost is that of the places that ever had an order, however long the history is.
+ */
+function past(name: string, book: string, position: string): Statement {
+  const { text } = answering(name, ['orders', 'markets'], `(
+    select ${book} from markets where market_id = $1::bytea and opened_position <= ${position}::bigint)`);
+  return { name, text: `
+    with passed as (
+      with recursive places as (
+        (select book, place from level_history where book = (select first_position from books where market_id = $1::bytea) order by place limit 1)
+        union all
+        select places.book, next.place from places cross join lateral (
+          select place from level_history history where history.book = places.book and history.place > places.place order by place limit 1) next
+      )
+      select $1::bytea as market_id, place / 2000000 as outcome, place / 1000000 % 2 as side, place % 1000000 as price, size, at_ms
+      from places cross join lateral (
+        select size, at_ms from level_history history
+        where history.book = places.book and history.place = places.place and history.position <= ${position}::bigint
+        order by history.position desc limit 1) newest
+    ), levels as (
+      select * from passed where size > 0
+    ), books as (
+      select market_id, max(at_ms) as updated_at_ms from passed group by market_id
+    ) ${text}` };
+}
+
+const priceLevels = (description: string) =>
+  Type.Array(field.answer('PriceLevel', { price: field.Price, size: field.amount('Total shares at this price') }), { description });
+const sides = { bids: priceLevels('Highest price first.'), asks: priceLevels('Lowest price first.') };
+const Book = field.answer('Book', sides, { description: 'The price levels of one outcome.' });
+const bids = [{ price: 580_000, size: 40_000_000 }, { price: 570_000, size: 12_000_000 }];
+const asks = [{ price: 600_000, size: 15_000_000 }];
+const none = { bids: [], asks: [] };
+
+export const getOrderbook = defineEndpoint({
+  ...read, tag: 'Markets',
+  id: 'getOrderbook', path: '/api/v1/orderbook/{marketId}', summary: 'Price levels of a market',
+  description: 'YES and NO have separate books. A market without orders has empty bids and asks. With `at`, the book is as it was after the outcome at this '
+    + 'log position, or after the last outcome that is not later than this time; `X-Log-Position` is the position. Such an answer never changes, but for a time '
+    + 'after the newest outcome.',
+  parameters: {
+    marketId: parameter.marketIdInPath,
+    at: inQuery('at', kind.optional(kind.moment), {
+      description: 'A log position, or a time in UTC to the millisecond such as 2026-01-31T12:00:00Z. Without this parameter: now.', example: 4_217,
+    }),
+    outcome: inQuery('outcome', kind.optional(kind.outcome), {
+      description: 'YES or 0, NO or 1. Without this parameter, the sizes of both books are added by price.', example: 'YES',
+    }),
+  },
+  answer: {
+    description: 'The levels.',
+    schema: field.answer('Orderbook', {
+      marketId: field.Bytes32, ...sides, lastUpdate: field.integer('Unix seconds; 0 = the market has never had an order.'),
+      yes: Type.Optional({ ...Book, description: 'Only without `outcome`: the YES book.' }),
+      no: Type.Optional({ ...Book, description: 'Only without `outcome`: the NO book.' }),
+    }),
+    examples: {
+      'one outcome': { marketId: example.marketId, bids, asks, lastUpdate: example.placedAt },
+      'both outcomes': { marketId: example.marketId, bids, asks, lastUpdate: example.placedAt, yes: { bids, asks }, no: none },
+      'no orders': { marketId: example.marketId, ...none, lastUpdate: 0, yes: none, no: none },
+    },
+  },
+  errors: ['unavailable', 'unknown_market', 'not_recorded_yet', 'overloaded'],
+}, ({ db, log, now }: Reads & { readonly log: Log }) => {
+  // Two of the read models' connections at most: a past book with many levels takes long.
+  const books = { db, log, turns: createTurns(2, 100), now };
+  return ({ at, ...book }, { signal }) => (
+    at === undefined ? orderbook(db, book) : unlessLogAway(() => pastOrderbook(books, { ...book, at }, signal)));
+});

@@ -1,6 +1,15 @@
 /** A trader's open orders, newest first: in one market or in all, or on one chain with the markets' questions. */
+import { Type } from '../../engine/records/schema-types.js';
+import * as field from '../../service/api/answer-fields.js';
+import { defineEndpoint } from '../../service/api/endpoint.js';
+import * as example from '../../service/api/examples.js';
+import { inQuery } from '../../service/api/parameter.js';
+import * as parameter from '../../service/api/parameters.js';
+import * as kind from '../../service/api/request-fields.js';
 import type { Database } from '../database.js';
+import { read, type Reads } from '../reading.js';
 import { answer, answering, bytes, hex, type Answer, type Projection, type Statement } from '../statement.js';
+import { openOrder } from './order.js';
 
 /** How many open orders an answer has; `before` gives the next page. */
 export const ORDERS_LIMIT = { byDefault: 1_000, max: 1_000 } as const;
@@ -67,3 +76,62 @@ function openOrders({ name, projections, from, filter, item }: OpenOrders): Stat
       where trader = $1 and status = 0 and orders.number < coalesce($3::bigint, ${Number.MAX_SAFE_INTEGER}) and ${filter}
       order by orders.number desc limit $4::integer) page)`);
 }
+
+const AllOpen = field.integer('Number of all open orders that match, also those on other pages.');
+
+/** The parameters of a page of open orders. */
+const page = {
+  limit: parameter.limit(ORDERS_LIMIT),
+  before: inQuery('before', kind.optional(kind.position), {
+    description: 'Only orders placed before this log position. Send `next` of the previous page.', example: 4_200,
+  }),
+};
+
+export const listOrders = defineEndpoint({
+  ...read,
+  id: 'listOrders', path: '/api/v1/orders', tag: 'Orders', summary: 'Open orders of a trader', description: 'Newest first, in one market or in all, page by page. `count` is the number of all these open orders, not of the page.',
+  parameters: {
+    trader: inQuery('trader', kind.address, { description: 'Owner of the orders.', example: example.alice }),
+    marketId: inQuery('market', kind.optional(kind.marketId), { description: 'Only orders in this market.', example: example.marketId }),
+    ...page,
+  },
+  answer: {
+    description: 'The open orders.',
+    schema: field.answer('OpenOrders', { orders: Type.Array(field.answer('OpenOrder', openOrder)), count: AllOpen, next: field.Next }),
+    examples: {
+      'one order': {
+        orders: [{
+          orderHash: example.orderHash, marketId: example.marketId, side: 0, price: 620_000, size: 25_000_000, remainingSize: 15_000_000,
+          timestamp: example.placedAt,
+        }],
+        count: 1,
+      },
+      'none': { orders: [], count: 0 },
+    },
+  },
+  errors: ['unavailable'],
+}, ({ db }: Reads) => (params) => ordersOfTrader(db, params));
+
+export const listUserOrders = defineEndpoint({
+  ...read,
+  id: 'listUserOrders', path: '/api/v1/users/{address}/orders', tag: 'Users', summary: 'All open orders of a user on a chain',
+  description: 'Newest first, with the questions of their markets, page by page. `count` is the number of all these open orders, not of the page.',
+  parameters: { user: parameter.userInPath, chainId: parameter.chainId, ...page },
+  answer: {
+    description: 'The open orders.',
+    schema: field.answer('UserOpenOrders', {
+      orders: Type.Array(field.answer('UserOpenOrder', { ...openOrder, marketQuestion: field.Question, outcome: field.Outcome })),
+      count: AllOpen, next: field.Next,
+    }),
+    examples: {
+      'one order': {
+        orders: [{
+          orderHash: example.orderHash, marketId: example.marketId, marketQuestion: example.question, side: 0, outcome: 0, price: 620_000,
+          size: 25_000_000, remainingSize: 15_000_000, timestamp: example.placedAt,
+        }],
+        count: 1,
+      },
+    },
+  },
+  errors: ['unavailable'],
+}, ({ db }: Reads) => (params) => ordersOfUser(db, params));

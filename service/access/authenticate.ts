@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { RequestError } from '../../engine/records/errors.js';
 import type { ClientError } from '../api/errors.js';
-import type { BearerToken } from './scopes.js';
+import type { BearerToken } from '../api/scopes.js';
 import { TokensUnavailable, type FoundToken, type Tokens } from './token-store.js';
 import { digestOf } from './token.js';
 

@@ -1,6 +1,6 @@
 /** Issues bearer tokens: makes the secret, stores its hash, and returns the text, which nobody can get again. */
 import { randomBytes } from 'node:crypto';
-import type { Scope } from './scopes.js';
+import type { Scope } from '../api/scopes.js';
 import type { StoredToken, TokenStore, Tokens } from './token-store.js';
 import { digestOf, SECRET_BYTES, tokenOf } from './token.js';
 

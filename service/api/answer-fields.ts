@@ -1,8 +1,8 @@
 /** The fields of answers, each with its description. A named schema becomes a component of the OpenAPI document. */
-import { Type, type TObjectOptions, type TProperties, type TSchema } from '../../engine/records/schema-types.js';
 import * as recorded from '../../engine/records/fields.js';
 import { ADDRESS, BYTES32 } from '../../engine/records/hex.js';
 import { named } from '../../engine/records/named-schema.js';
+import { Type, type TObjectOptions, type TProperties, type TSchema } from '../../engine/records/schema-types.js';
 
 /** An object of an answer. Answers may gain fields within a version, so the schema allows further fields. */
 export const answer = <T extends TProperties>(name: string, properties: T, options: TObjectOptions = {}) =>
@@ -40,6 +40,9 @@ export const shares = { yesShares: integer('YES shares, 6 decimals.', MIN), noSh
 export const Invested = integer('Stablecoin invested, 6 decimals.', MIN);
 export const yesCost = integer('Average-cost basis of the YES shares, 6 decimals.', MIN);
 export const noCost = integer('Average-cost basis of the NO shares, 6 decimals.', MIN);
+
+/** The states of an accepted order. */
+export const ORDER_STATES = ['open', 'filled', 'cancelled'];
 
 /** A schema that also allows null; the description says when the value is null. */
 export const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description });

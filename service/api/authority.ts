@@ -1,6 +1,6 @@
 /** Who may call an endpoint: what the request must carry, as the OpenAPI document and a 401 answer state it. */
 import { errors, type ClientError } from './errors.js';
-import type { Scope } from '../access/scopes.js';
+import type { Scope } from './scopes.js';
 
 /** A security scheme as OpenAPI describes it. */
 export type SecurityScheme = { readonly description: string } & (
@@ -42,7 +42,7 @@ export const cancelSignature: Authority = {
 const REALM = 'Bearer realm="prediction-exchange"';
 
 /**
- * A bearer token (RFC 6750). The shell refuses a request without a valid one before it reads the body, and passes the token on as
+ * A bearer token (RFC 6750). The service refuses a request without a valid one before it reads the body, and passes the token on as
  * `context.token`. The scope is the handler's to require, at its place among the other checks: `requireScope(context.token, scope)`.
  */
 export function bearer(scope: Scope): TokenAuthority {

@@ -1,10 +1,13 @@
 /** Request bodies: the schema that documents a body, and the parser of its bytes. */
-import { Type, type TSchema } from '../../engine/records/schema-types.js';
-import { parseJsonObject } from '../../command/orders/exact-json.js';
 import { RequestError } from '../../engine/records/errors.js';
-import type { ClientErrorCode } from './errors.js';
 import { record } from '../../engine/records/fields.js';
-import type { ParameterKind } from '../../query/parameters.js';
+import { Type, type TSchema } from '../../engine/records/schema-types.js';
+import type { ClientErrorCode } from './errors.js';
+import { parseJsonObject } from './exact-json.js';
+import type { ParameterKind } from './request-fields.js';
+
+/** The largest body of an ordinary endpoint. */
+export const MAX_BODY_BYTES = 64 * 1024;
 
 /** `T` is the parsed value that the handler receives. */
 export interface Body<T = unknown> {
@@ -19,22 +22,22 @@ export interface Body<T = unknown> {
   readonly parse: (bytes: Buffer) => T;
 }
 
-type Told = Pick<Body, 'examples' | 'limitBytes'>;
+type BodyText = Pick<Body, 'examples' | 'limitBytes'>;
 
 /** A body whose bytes the handler receives unparsed: the handler parses them by the schema. */
-export function bytesOf(schema: TSchema, told: Told): Body<Buffer> {
-  return { schema, ...told, optional: false, errors: [], parse: (bytes) => bytes };
+export function bytesOf(schema: TSchema, text: BodyText): Body<Buffer> {
+  return { schema, ...text, optional: false, errors: [], parse: (bytes) => bytes };
 }
 
 type Kinds = Readonly<Record<string, ParameterKind<unknown>>>;
 type Fields<K extends Kinds> = { readonly [Name in keyof K]: ReturnType<K[Name]['parse']> };
 
 /** A JSON object with these fields and no others, each documented and parsed by its kind. Without a body, all fields are absent. */
-export function objectOf<const K extends Kinds>(kinds: K, { optional, ...told }: Told & { readonly optional: boolean }): Body<Fields<K>> {
+export function objectOf<const K extends Kinds>(kinds: K, { optional, ...text }: BodyText & { readonly optional: boolean }): Body<Fields<K>> {
   const entries = Object.entries(kinds);
   const schema = record(Object.fromEntries(entries.map(([name, kind]) => [name, kind.required ? kind.schema : Type.Optional(kind.schema)])));
   return {
-    schema, ...told, optional, errors: [...new Set<ClientErrorCode>(['invalid_json', 'invalid_request', ...entries.flatMap(([, kind]) => kind.errors)])],
+    schema, ...text, optional, errors: [...new Set<ClientErrorCode>(['invalid_json', 'invalid_request', ...entries.flatMap(([, kind]) => kind.errors)])],
     parse: (bytes) => {
       const object = bytes.length === 0 ? {} : parseJsonObject(bytes);
       const unknown = Object.keys(object).filter((name) => !Object.hasOwn(kinds, name)).map((name) => ({ field: `/${name}`, message: 'no such field' }));

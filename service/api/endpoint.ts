@@ -1,12 +1,12 @@
 /** The definition of an endpoint (its route, parameters, limits and documentation), and how a handler is bound to an endpoint. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from '../../engine/records/schema-types.js';
-import type { ClientErrorCode } from './errors.js';
-import type { BearerToken } from '../access/scopes.js';
 import type { Authority, TokenAuthority } from './authority.js';
 import type { Body } from './body.js';
 import type { ErrorShape } from './error-shape.js';
+import type { ClientErrorCode } from './errors.js';
 import type { Parameter } from './parameter.js';
+import type { BearerToken } from './scopes.js';
 
 /** Which processes serve an endpoint: those with the role `api`, `query` or `relayer`, or every process for itself. */
 export type Role = 'api' | 'query' | 'relayer' | 'every';
@@ -65,7 +65,7 @@ export interface Endpoint {
   readonly authority: Authority;
   readonly errorShape: ErrorShape;
   readonly answer: AnswerEntry;
-  /** The errors that the handler itself can throw. `errorsOf` adds those of the parameters, the body and the shell. */
+  /** The errors that the handler itself can throw. `errorsOf` adds those of the parameters, the body and the steps before the handler. */
   readonly errors: readonly ClientErrorCode[];
   /** The rate limit that counts requests to this endpoint. */
   readonly limit: 'orders' | 'reads' | 'none';
@@ -73,12 +73,24 @@ export interface Endpoint {
   readonly consistent: boolean;
 }
 
-/** Defines an endpoint and keeps the types of its parameters and its body. */
-export function defineEndpoint<const E extends Endpoint>(endpoint: E): E {
-  return endpoint;
+/**
+ * An endpoint with its handler. `serve` is called once, when the role that serves the endpoint starts, with the ports that the role has. The
+ * endpoint names in its own type which of them it takes.
+ */
+export interface Served<Ports> extends Endpoint {
+  readonly serve: (ports: Ports) => (params: never, context: never) => Reply | StreamReply | Promise<Reply | StreamReply>;
 }
 
-/** All errors that an endpoint can answer with, including those of its parameters, its body and the shell. */
+/** Defines an endpoint and keeps the types of its parameters and its body, for its handler. */
+export function defineEndpoint<const E extends Endpoint>(endpoint: E): E;
+export function defineEndpoint<const E extends Endpoint, Ports>(
+  endpoint: E, serve: (ports: Ports) => Handle<E>,
+): E & { readonly serve: (ports: Ports) => Handle<E> };
+export function defineEndpoint(endpoint: Endpoint, serve?: Served<never>['serve']): Endpoint {
+  return serve === undefined ? endpoint : { ...endpoint, serve } as Served<never>;
+}
+
+/** All errors that an endpoint can answer with, including those of its parameters, its body and the steps before the handler. */
 export function errorsOf({ errors, parameters, body, authority, consistent, limit, path }: Endpoint): ClientErrorCode[] {
   const codes = new Set<ClientErrorCode>([...Object.values(parameters).flatMap((each) => each.errors), ...body?.errors ?? [], ...errors]);
   if (authority.scope !== undefined) codes.add('missing_token').add('invalid_token').add('insufficient_scope').add('overloaded').add('unavailable');
@@ -90,7 +102,7 @@ export function errorsOf({ errors, parameters, body, authority, consistent, limi
   return [...codes.add('method_not_allowed').add('request_timeout').add('expectation_failed').add('internal')];
 }
 
-/** A request as the shell passes it on. All properties but `params` are computed at first use. */
+/** A request as the steps before the handler pass it on. All properties but `params` are computed at first use. */
 export interface ApiRequest extends Context {
   /** Path parameters, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
@@ -103,7 +115,7 @@ export interface ApiRequest extends Context {
 
 /** What a handler may need to know of a request besides the parsed values. */
 export interface Context {
-  /** The client's address, as the trusted proxies report it. */
+  /** By what the client is counted: its IPv4 address as the trusted proxies report it, or the /56 prefix of an IPv6 address. */
   readonly ip: string;
   /** Aborts when the client's connection closes. The signal outlives the request: remove listeners when the request is done. */
   readonly signal: AbortSignal;
@@ -148,15 +160,15 @@ type BodyOf<E> = E extends { readonly body: { readonly parse: (bytes: Buffer) =>
 type TypeOf<E> = E extends { readonly answer: { readonly alternatives: infer A } } ? { readonly contentType: 'application/json' | keyof A } : unknown;
 
 /** The parsed values for a handler: every parameter by its name, `body` if there is one, `contentType` if the client may choose. */
-export type Asked<E extends Endpoint> = Values<E['parameters']> & BodyOf<E> & TypeOf<E>;
+export type Params<E extends Endpoint> = Values<E['parameters']> & BodyOf<E> & TypeOf<E>;
 
 /** Answers an endpoint's requests. Throws RequestError for errors that the client may see. */
-export type Handle<E extends Endpoint> = (asked: Asked<E>, context: ContextOf<E>) => ReplyOf<E> | Promise<ReplyOf<E>>;
+export type Handle<E extends Endpoint> = (params: Params<E>, context: ContextOf<E>) => ReplyOf<E> | Promise<ReplyOf<E>>;
 type ReplyOf<E extends Endpoint> = E['answer'] extends { readonly stream: true }
   ? StreamReply
   : E['answer'] extends { readonly alternatives: Readonly<Record<string, { readonly stream: true }>> } ? Reply | StreamReply : Reply;
 
-/** An endpoint with its handler, as the shell serves it. */
+/** An endpoint with its handler, as the application serves it. */
 export interface Route {
   readonly endpoint: Endpoint;
   readonly handler: (request: ApiRequest) => Reply | StreamReply | Promise<Reply | StreamReply>;
@@ -165,29 +177,29 @@ export interface Route {
 /** Binds a handler to an endpoint; the handler receives parsed values. */
 export function bind<E extends Endpoint>(endpoint: E, handle: Handle<E>): Route {
   const parse = parserOf(endpoint);
-  const handler: Route['handler'] = (request) => handle(parse(request) as Asked<E>, request as ContextOf<E>);
+  const handler: Route['handler'] = (request) => handle(parse(request) as Params<E>, request as ContextOf<E>);
   if (endpoint.answer.alternatives === undefined) return { endpoint, handler };
   return { endpoint, handler: async (request) => ({ contentType: `${contentTypeFor(endpoint, request)}; charset=utf-8`, ...await handler(request) }) };
 }
 
-export type Endpoints = Readonly<Record<string, Endpoint>>;
-/** A handler for each endpoint of a group, by the endpoint's id. */
-export type Handlers<G extends Endpoints> = { readonly [K in keyof G]: Handle<G[K]> };
+/** The ports that all of these endpoints take together. */
+type PortsOf<E extends Served<never>>
+  = (E extends unknown ? (ports: Parameters<E['serve']>[0]) => void : never) extends (ports: infer P) => void ? P : never;
 
-/** Binds each endpoint of a group to the handler of the same name. */
-export function bindAll<G extends Endpoints>(group: G, handlers: Handlers<G>): Route[] {
-  return (Object.entries(group) as [keyof G, G[keyof G]][]).map(([id, endpoint]) => bind(endpoint, handlers[id]));
+/** The routes of endpoints with their handlers. */
+export function serve<const E extends Served<never>>(endpoints: readonly E[], ports: PortsOf<E>): Route[] {
+  return endpoints.map((endpoint) => bind<Endpoint>(endpoint, endpoint.serve(ports as never) as Handle<Endpoint>));
 }
 
 function parserOf(endpoint: Endpoint): (request: ApiRequest) => Record<string, unknown> {
   const { parameters, body, answer } = endpoint;
   const entries = Object.entries(parameters).map(([key, parameter]) => ({ key, value: reader(parameter), parse: parameter.parse }));
   return (request) => {
-    const asked: Record<string, unknown> = {};
-    if (body !== undefined) asked['body'] = body.parse(request.rawBody);
-    for (const { key, value, parse } of entries) asked[key] = parse(value(request));
-    if (answer.alternatives !== undefined) asked['contentType'] = contentTypeFor(endpoint, request);
-    return asked;
+    const params: Record<string, unknown> = {};
+    if (body !== undefined) params['body'] = body.parse(request.rawBody);
+    for (const { key, value, parse } of entries) params[key] = parse(value(request));
+    if (answer.alternatives !== undefined) params['contentType'] = contentTypeFor(endpoint, request);
+    return params;
   };
 }
 

@@ -1,12 +1,12 @@
 /** The OpenAPI 3.1 document of the endpoints. */
-import { errors, type ClientErrorCode } from './errors.js';
-import { problems } from '../http/problems.js';
 import type { Authority } from './authority.js';
 import { createComponents, type Components } from './components.js';
 import { errorsOf, tags, type Endpoint, type Examples } from './endpoint.js';
 import type { ErrorShape } from './error-shape.js';
+import { errors, type ClientErrorCode } from './errors.js';
 import type { Parameter } from './parameter.js';
 import { minLogPosition } from './parameters.js';
+import { problems } from './problems.js';
 
 type Json = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 /** A parameter of an endpoint: its place in the request, its documentation and its parser. */
 import type { TSchema } from '../../engine/records/schema-types.js';
 import type { ClientErrorCode } from './errors.js';
-import type { ParameterKind } from '../../query/parameters.js';
+import type { ParameterKind } from './request-fields.js';
 
 /** `T` is the parsed value that the handler receives. */
 export interface Parameter<T = unknown> {
@@ -18,23 +18,24 @@ export interface Parameter<T = unknown> {
   readonly parse: (value: unknown) => T;
 }
 
-export interface Told {
+/** What the API document says of a parameter. */
+export interface ParameterText {
   readonly description: string;
   readonly example: string | number;
 }
 
-export function inPath<T>(name: string, kind: ParameterKind<T>, told: Told): Parameter<T> {
-  return parameter('path', name, kind, told);
+export function inPath<T>(name: string, kind: ParameterKind<T>, text: ParameterText): Parameter<T> {
+  return parameter('path', name, kind, text);
 }
 
-export function inQuery<T>(name: string, kind: ParameterKind<T>, told: Told): Parameter<T> {
-  return parameter('query', name, kind, told);
+export function inQuery<T>(name: string, kind: ParameterKind<T>, text: ParameterText): Parameter<T> {
+  return parameter('query', name, kind, text);
 }
 
-export function inHeader<T>(name: string, kind: ParameterKind<T>, told: Told): Parameter<T> {
-  return parameter('header', name, kind, told);
+export function inHeader<T>(name: string, kind: ParameterKind<T>, text: ParameterText): Parameter<T> {
+  return parameter('header', name, kind, text);
 }
 
-function parameter<T>(place: Parameter['in'], name: string, { schema, required, errors, parse }: ParameterKind<T>, told: Told): Parameter<T> {
-  return { name, in: place, required, schema, ...told, errors: ['invalid_request', ...errors], parse: (value) => parse({ name, value }) };
+function parameter<T>(place: Parameter['in'], name: string, { schema, required, errors, parse }: ParameterKind<T>, text: ParameterText): Parameter<T> {
+  return { name, in: place, required, schema, ...text, errors: ['invalid_request', ...errors], parse: (value) => parse({ name, value }) };
 }

@@ -1,6 +1,7 @@
 /** The last step of a request that went well: calls the endpoint's handler and sends what it returns. */
 import type { ApiRequest, Endpoint, Route } from '../api/endpoint.js';
 import type { ClientSignals } from './client-signals.js';
+import { addressKey } from './limits.js';
 import type { Observer } from './observe.js';
 import { send } from './send.js';
 import type { Step, StepRequest, StepResponse } from './step.js';
@@ -39,7 +40,7 @@ function apiRequest(request: StepRequest, { locals }: StepResponse, clients: Cli
   return {
     params, headers, rawBody: body, token: locals.token,
     get query() { return query ??= request.query; },
-    get ip() { return request.ip ?? ''; },
+    get ip() { return addressKey(request.ip); },
     get signal() { return clients.signalOf(socket); },
   };
 }

@@ -5,9 +5,6 @@ import type { Body } from '../api/body.js';
 import type { ClientError } from '../api/errors.js';
 import type { Step } from './step.js';
 
-/** The largest body of an ordinary endpoint. */
-export const MAX_BODY_BYTES = 64 * 1024;
-
 /** How much of an unwanted body is read and dropped, so that the connection stays open and the client can read the answer. */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 

@@ -1,9 +1,9 @@
 /** The step that answers a failed request, in the error shape of its endpoint or, where there is none, as a problem document. */
 import { RequestError } from '../../engine/records/errors.js';
+import { problems, requestErrorOf } from '../api/problems.js';
 import type { AnswerParts } from './answer.js';
 import { ClientGone } from './body.js';
 import { COMMON_HEADERS } from './headers.js';
-import { problems, requestErrorOf } from './problems.js';
 import { send } from './send.js';
 import type { ErrorStep, StepRequest } from './step.js';
 import { breakOff } from './stream.js';

@@ -4,10 +4,9 @@ import type { CancelOrderHandler } from '../../command/orders/cancel-order.js';
 import type { PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Endpoint } from '../api/endpoint.js';
-import type { OrderHandlers } from '../api/endpoints.js';
-import type { RefusedConnection } from './connections.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../status/metrics.js';
+import type { RefusedConnection } from './connections.js';
 
 /** Is told about each answered request. */
 export interface Observer {
@@ -17,10 +16,13 @@ export interface Observer {
   failed(error: unknown, what: string): string;
 }
 
-/** The command side's handlers as route handlers that count each result. */
-export function observedOrders(
-  metrics: Pick<Metrics, 'order'>, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
-): Pick<OrderHandlers, 'placeOrder' | 'cancelOrder'> {
+interface OrderHandlers {
+  readonly placeOrder: PlaceOrderHandler;
+  readonly cancelOrder: CancelOrderHandler;
+}
+
+/** The same handlers, which also count each result. */
+export function observedOrders(metrics: Pick<Metrics, 'order'>, { placeOrder, cancelOrder }: OrderHandlers): OrderHandlers {
   const counted = async <T>(result: string, work: () => Promise<T>): Promise<T> => {
     try {
       const answer = await work();
@@ -32,8 +34,8 @@ export function observedOrders(
     }
   };
   return {
-    placeOrder: ({ body }, { signal }) => counted('accepted', () => placeOrder(body, signal)),
-    cancelOrder: (asked, { signal }) => counted('cancelled', () => cancelOrder(asked, signal)),
+    placeOrder: (body, signal) => counted('accepted', () => placeOrder(body, signal)),
+    cancelOrder: (request, signal) => counted('cancelled', () => cancelOrder(request, signal)),
   };
 }
 

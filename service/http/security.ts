@@ -1,6 +1,6 @@
 /** The security headers of every answer, from helmet. Computed once: for an API they are constants. */
-import helmet, { type HelmetOptions } from 'helmet';
 import type { RequestHandler } from 'express';
+import helmet, { type HelmetOptions } from 'helmet';
 
 /** Answers are data, not pages: they may not load anything and may not be framed, but any origin may read them. */
 const forData: HelmetOptions = {

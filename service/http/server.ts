@@ -2,12 +2,12 @@
 import http, { type Server } from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { RequestError } from '../../engine/records/errors.js';
-import type { ClientErrorCode } from '../api/errors.js';
 import { pause, within } from '../../engine/waiting.js';
+import type { ClientErrorCode } from '../api/errors.js';
+import { problemOf } from '../api/problems.js';
 import { CannotStart } from '../cannot-start.js';
 import type { App } from './app.js';
 import { limitConnections, type ConnectionLimits, type RefusedConnection } from './connections.js';
-import { problemOf } from './problems.js';
 
 export interface ServerLimits extends ConnectionLimits {
   /** Time for a whole request, headers and body, to arrive. */

@@ -1,7 +1,7 @@
 /** A step on a request's way through the service: Express middleware, and what the steps leave for those after them. */
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import type { BearerToken } from '../access/scopes.js';
 import type { Endpoint } from '../api/endpoint.js';
+import type { BearerToken } from '../api/scopes.js';
 
 /** What earlier steps have found, in `response.locals`. */
 export type Found = {

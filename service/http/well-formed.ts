@@ -9,7 +9,7 @@ const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 export const wellFormed: Step = (request, _response, next) => { next(faultOf(request)); };
 
 /** One Host line, which only HTTP/1.0 may leave out; and no expectation but 100-continue. Undefined when all is well. */
-export function faultOf({ httpVersion, rawHeaders, headers: { expect } }: IncomingMessage): ClientError | undefined {
+function faultOf({ httpVersion, rawHeaders, headers: { expect } }: IncomingMessage): ClientError | undefined {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === 'host') hosts += 1;
   if (hosts > 1 || (hosts === 0 && httpVersion !== '1.0')) {

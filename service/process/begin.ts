@@ -1,5 +1,5 @@
 /** The start of a process's roles, and their end: waits for what the roles need, opens what they share, then starts one after the other. */
-import { configHandler } from '../api/config-answer.js';
+import { configHandler } from '../endpoints/config.js';
 import type { Endpoint, Reply, Route } from '../api/endpoint.js';
 import type { Database } from '../../query/database.js';
 import type { StopStep } from '../stop.js';

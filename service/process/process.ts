@@ -1,28 +1,28 @@
 /** One process: the roles that its settings name, on shared parts, behind one HTTP server that listens from the beginning. */
+import { cancelOrder } from '../../command/orders/cancel-order.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { pause } from '../../engine/waiting.js';
-import { allEndpoints, serviceEndpoints } from '../api/endpoints.js';
-import type { Endpoint, Handlers, Route } from '../api/endpoint.js';
-import { cancelOrder } from '../api/endpoints/orders.js';
-import { getReadiness } from '../api/endpoints/readiness.js';
-import { getLiveness, getMetrics } from '../api/endpoints/service.js';
-import { contractsHandler } from '../api/endpoints/wallet-contracts.js';
+import { serve as routesOf, type Endpoint, type Reply, type Route } from '../api/endpoint.js';
+import { openapiDocument } from '../api/openapi.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
+import { allEndpoints, serviceEndpoints } from '../endpoints.js';
+import { contractsHandler } from '../endpoints/contracts.js';
+import { getLiveness, getMetrics, getReadiness } from '../endpoints/health.js';
 import { createApp, type App } from '../http/app.js';
 import { createLimiters } from '../http/limits.js';
 import { requestObserver } from '../http/observe.js';
 import type { Logger } from '../logger.js';
-import { createMetrics, type Metrics } from '../status/metrics.js';
-import type { StopStep } from '../stop.js';
 import { machineClocks } from '../machine/clock.js';
-import type { Machine } from '../status/conditions.js';
 import { spaceOf } from '../machine/disk.js';
 import type { Resources } from '../resources.js';
 import type { RoleName } from '../roles/role-names.js';
+import type { Machine } from '../status/conditions.js';
+import { createMetrics, type Metrics } from '../status/metrics.js';
+import { mergeReadiness, startingReasons, type ReadinessParts } from '../status/readiness.js';
+import type { StopStep } from '../stop.js';
 import { bearerTokensFor } from './bearer-tokens.js';
 import { beginRoles, type Beginning, type Working } from './begin.js';
-import { mergeReadiness, startingReasons, type ReadinessParts } from '../status/readiness.js';
 import { serve } from './serve.js';
 import type { Urls } from './shared-parts.js';
 import { createWaits } from './waits.js';
@@ -57,10 +57,9 @@ export interface OpeningProcess {
  * endpoint answers 503. When the promise rejects, nothing is left running.
  */
 export async function openProcess({ config, resources, logger, machine = THIS_MACHINE, graceMs }: OpeningProcess): Promise<ExchangeProcess> {
-  const { urls, chains, started: startedHere } = resources;
+  const { urls, chains } = resources;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
-  metrics.show(startedHere?.figures ?? []);
   const ending = new AbortController();
   const waits = createWaits({ logger, signal: ending.signal });
   const leaving = { isSaid: false };
@@ -68,12 +67,11 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
   const working = () => beginning?.working();
   // Loaded where it is served: the documentation's assets take a tenth of a second.
   const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json') } : {};
-  const { app, closeTokens } = appOf({ pages, config, chains, urls, metrics, logger, working, readiness: async ({ role }) => {
+  const { app, closeTokens } = appOf({ pages, config, chains, urls, metrics, logger, working, readiness: async (role) => {
     const now = working();
     const left = leaving.isSaid ? ['the service is stopping'] : [];
-    const own = startedHere === undefined ? [] : [startedHere.health()];
-    if (now === undefined) return readinessAnswer(config.roles, [{ reasons: startingReasons([...left, ...waits.reasons()]) }, ...own]);
-    return readinessAnswer(config.roles, [{ reasons: [...left, ...reasonsOf(now, role)] }, ...own, ...await healthOf(now, role)]);
+    if (now === undefined) return readinessAnswer(config.roles, [{ reasons: startingReasons([...left, ...waits.reasons()]) }]);
+    return readinessAnswer(config.roles, [{ reasons: [...left, ...reasonsOf(now, role)] }, ...await healthOf(now, role)]);
   } });
   const { url, stop } = await serve(app, { config, metrics, logger });
   const { started, failed, stopSteps } = beginning = beginRoles({
@@ -116,14 +114,16 @@ interface AppParts {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly working: () => Working | undefined;
-  readonly readiness: Handlers<{ getReadiness: typeof getReadiness }>['getReadiness'];
+  readonly readiness: (role: RoleName | undefined) => Promise<Reply>;
 }
 
 /** What tells of a process whose roles do not work yet. */
 const ALWAYS: ReadonlySet<Endpoint> = new Set<Endpoint>([getLiveness, getReadiness, getMetrics]);
 
 /** The application of the roles' endpoints, whose handlers come when the roles work. */
-function appOf({ pages, config, chains, urls, metrics, logger, working, readiness }: AppParts): { readonly app: App; closeTokens(): Promise<void> } {
+function appOf(
+  { pages, config, chains, urls, metrics, logger, working, readiness }: AppParts,
+): { readonly app: App; closeTokens(): Promise<void> } {
   const works = (): Working => {
     const now = working();
     if (now === undefined) throw new RequestError('unavailable', 'the process is starting: /health/ready says what it waits for');
@@ -132,10 +132,10 @@ function appOf({ pages, config, chains, urls, metrics, logger, working, readines
   const roles = new Set<string>(config.roles);
   const routes = allEndpoints.filter(({ role }) => roles.has(role)).map((endpoint): Route => (
     { endpoint, handler: (request) => handlerOf(works(), endpoint)(request) }));
-  const service = serviceEndpoints({
-    getContracts: contractsHandler(chains.map(({ chain }) => chain)), getConfig: () => works().getConfig(), getLiveness: () => ({ body: '{"live":true}' }),
-    getMetrics: metrics.scrape, getReadiness: readiness,
-  }, VERSION);
+  const service = routesOf(serviceEndpoints, {
+    configuration: () => works().getConfig(), contracts: contractsHandler(chains.map(({ chain }) => chain)),
+    scrape: () => metrics.scrape(), readiness, openapi: () => openapiDocument(allEndpoints, VERSION),
+  });
   const tokens = bearerTokensFor(routes, { url: urls.readModels, logger });
   const app = createApp({
     ...tokens.lookUp,

@@ -1,6 +1,6 @@
 /** Listens with an application at PORT and, where METRICS_PORT is set, with the metrics at an address of their own. */
 import { bind } from '../api/endpoint.js';
-import { getMetrics } from '../api/endpoints/service.js';
+import { getMetrics } from '../endpoints/health.js';
 import type { Config } from '../config.js';
 import { createApp, type App } from '../http/app.js';
 import { connectionObserver, requestObserver } from '../http/observe.js';

@@ -8,7 +8,7 @@ import { LogUnavailable, RecordsLost, type Log } from '../../engine/log/log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
 import { orAborted } from '../../engine/waiting.js';
 import type { Database } from '../../query/database.js';
-import { orderDomains } from '../api/signing.js';
+import { orderDomains } from '../endpoints/signing.js';
 import { openChain, type ChainAccess } from '../chains/chain-access.js';
 import { watchesOf, type ChainWatch } from '../chains/chain-watch.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';

@@ -9,18 +9,20 @@ import { createGroupCommit } from '../../engine/log/group-commit.js';
 import type { Log } from '../../engine/log/log.js';
 import type { Replica } from '../../engine/run/replica.js';
 import type { Database } from '../../query/database.js';
-import { orderEndpoints } from '../api/endpoints.js';
+import { createOrderLookup } from '../../query/orders/order.js';
+import { serve } from '../api/endpoint.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import type { ChainWatch } from '../chains/chain-watch.js';
 import { createExposures } from '../chains/exposures.js';
 import type { Config } from '../config.js';
+import { orderEndpoints } from '../endpoints.js';
 import { observedOrders } from '../http/observe.js';
-import { createOrderFinder, createOrderLookup } from './handlers/order-finder.js';
-import { createPositionSync } from './handlers/position-sync.js';
+import { neverFails } from '../process/failure.js';
 import type { Conditions } from '../status/conditions.js';
 import type { Metrics } from '../status/metrics.js';
 import type { ReadinessParts } from '../status/readiness.js';
-import { neverFails } from '../process/failure.js';
+import { createOrderFinder } from './handlers/order-finder.js';
+import { createPositionSync } from './handlers/position-sync.js';
 import type { Clock, Role } from './role.js';
 
 /** A client whose command has no outcome within this time gets `outcome_unknown`. */
@@ -69,8 +71,8 @@ export const api: Role<ApiPorts> = {
       placeOrder: admitted(admit, 'order', placeOrder), cancelOrder: admitted(admit, 'other', cancelOrder),
     });
     return {
-      routes: orderEndpoints({
-        ...orders, getOrder: createOrderLookup({ view, outcomeOf, db }), syncPosition: admitted(admit, 'other', syncPosition),
+      routes: serve(orderEndpoints, {
+        ...orders, lookUpOrder: createOrderLookup({ view, outcomeOf, db }), syncPosition: admitted(admit, 'other', syncPosition),
       }),
       health: replicaHealth, failed: neverFails,
       figures: [
@@ -83,12 +85,12 @@ export const api: Role<ApiPorts> = {
 };
 
 /** The handler of a command, behind the conditions under which the process takes such commands; throws at once where it does not. */
-function admitted<Asked extends unknown[], Answered>(
-  admit: Conditions['admit'], what: Parameters<Conditions['admit']>[0], handler: (...asked: Asked) => Promise<Answered>,
-): (...asked: Asked) => Promise<Answered> {
-  return (...asked) => {
+function admitted<Request extends unknown[], Answered>(
+  admit: Conditions['admit'], what: Parameters<Conditions['admit']>[0], handler: (...request: Request) => Promise<Answered>,
+): (...request: Request) => Promise<Answered> {
+  return (...request) => {
     admit(what);
-    return handler(...asked);
+    return handler(...request);
   };
 }
 

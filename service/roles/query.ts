@@ -3,16 +3,17 @@ import { SOURCE_URLS } from '../../command/prices/source-urls.js';
 import type { Log } from '../../engine/log/log.js';
 import { within } from '../../engine/waiting.js';
 import type { Database } from '../../query/database.js';
+import { createHistory } from '../../query/history/list-events.js';
 import { createPriceFeed } from '../../query/price-feed.js';
-import { readEndpoints } from '../api/endpoints.js';
-import { createHistory } from './handlers/history.js';
-import { createPriceStreams, type StreamLimits } from './handlers/price-stream.js';
-import { createQueries } from './queries.js';
-import { lagReasons, type ReadinessParts } from '../status/readiness.js';
+import { createPriceStreams, type StreamLimits } from '../../query/price-stream.js';
+import { serve } from '../api/endpoint.js';
 import type { ChainAccess } from '../chains/chain-access.js';
+import { readEndpoints } from '../endpoints.js';
+import { neverFails } from '../process/failure.js';
 import type { Recurring } from '../recurring.js';
 import { joined } from '../status/probe.js';
-import { neverFails } from '../process/failure.js';
+import { lagReasons, type ReadinessParts } from '../status/readiness.js';
+import { createWaysOut } from './handlers/ways-out.js';
 import type { Clock, Role } from './role.js';
 
 const POSITION_WITHIN_MS = 2_000;
@@ -46,9 +47,11 @@ export const query: Role<QueryPorts> = {
     const feed = createPriceFeed({ db, onError: (error) => { priceStreamFailed(String(error)); } });
     const streams = createPriceStreams(feed, streamLimits);
     const history = createHistory({ db, log, now: () => clock.monotonic() });
-    const queries = createQueries({ db, log, now: () => clock.now(), assets, sourceUrls: SOURCE_URLS, streams, history, chains });
+    const waysOut = createWaysOut({ chains, monotonic: () => clock.monotonic() });
+    const now = () => clock.now();
     return {
-      routes: readEndpoints(queries), figures: [...streams.figures, ...history.figures], failed: neverFails,
+      routes: serve(readEndpoints, { db, log, now, assets, sourceUrls: SOURCE_URLS, streams, history, waysOut }),
+      figures: [...streams.figures, ...history.figures], failed: neverFails,
       // The read models are closed with the shared parts.
       stop: () => feed.close(),
       health: joined(async (): Promise<ReadinessParts> => {

@@ -1,27 +1,27 @@
 /** The relayer role: sends what users have signed, records how it ended, and settles proposals that nobody settles. Of two processes, one does. */
-import { runKeeper, type KeeperStatus } from '../../command/keeper/keeper.js';
-import type { KeeperRules } from '../../command/keeper/keeper.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
-import { openRelaySender, type RelaySenderTimings } from '../../command/relayer/sender.js';
+import { runKeeper, type KeeperRules, type KeeperStatus } from '../../command/keeper/keeper.js';
+import { LANE_POLICY } from '../../command/lane/lane-options.js';
+import type { OpenLaneUser } from '../../command/lane/requests.js';
 import { createQuota, type QuotaLimits } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
-import { LANE_POLICY } from '../../command/lane/lane-options.js';
-import type { Report } from '../../engine/report.js';
-import type { OpenLaneUser } from '../../command/lane/requests.js';
+import { openRelaySender, type RelaySenderTimings } from '../../command/relayer/sender.js';
+import { createUserNonces } from '../../command/relayer/user-nonces.js';
 import type { Keccak256 } from '../../command/signing/keccak.js';
 import type { SignerRecovery } from '../../command/signing/recover.js';
 import type { Log } from '../../engine/log/log.js';
+import type { Report } from '../../engine/report.js';
 import type { Replica } from '../../engine/run/replica.js';
-import { relayerRoutes } from '../api/endpoints/relayer.js';
+import { serve } from '../api/endpoint.js';
 import type { ChainAccess } from '../chains/chain-access.js';
-import type { ChainWatch } from '../chains/chain-watch.js';
 import { createTroubleAlarm } from '../chains/chain-alarms.js';
-import { relayHistory } from './handlers/relay-history.js';
-import { createUserNonces } from './handlers/user-nonces.js';
-import type { Figure } from '../status/metrics.js';
+import type { ChainWatch } from '../chains/chain-watch.js';
+import { relayerEndpoints } from '../endpoints.js';
 import { neverFails } from '../process/failure.js';
 import type { Conditions } from '../status/conditions.js';
+import type { Figure } from '../status/metrics.js';
 import type { KeeperHealth, ReadinessParts, RelayerHealth } from '../status/readiness.js';
+import { relayHistory } from './handlers/relay-history.js';
 import { RELAYER } from './lane.js';
 import type { Clock, Role } from './role.js';
 
@@ -73,13 +73,13 @@ export const relayer: Role<RelayerPorts> = {
     });
     const relays = () => [...running.values()].map(({ health }) => health());
     return {
-      routes: relayerRoutes({
+      routes: serve(relayerEndpoints, {
         // A request is a command, and deadlines are compared with the clock: what stops orders stops requests.
-        async relay(asked) {
+        async relay(request: Parameters<typeof relay>[0]) {
           admit('order');
-          return relay(asked);
+          return relay(request);
         },
-        getUserNonces: createUserNonces({ view: replica.view, chains }),
+        userNonces: createUserNonces({ view: replica.view, chains }),
       }),
       figures: relayerFigures(relays), failed: neverFails,
       standsBy: () => running.size > 0 && relays().every(({ standby }) => standby),

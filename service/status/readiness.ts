@@ -97,13 +97,6 @@ export interface LaneHealth {
   readonly trouble: string | null;
 }
 
-/** The state of the development chain, at the process that runs it. */
-export interface DevelopmentChainHealth {
-  readonly chainId: number;
-  /** Number of blocks that were mined and are not on disk yet: nothing is concluded from them before. */
-  readonly unkeptBlocks: number;
-}
-
 /** A chain's relayer. */
 export interface RelayerHealth {
   readonly chainId: number;
@@ -174,7 +167,7 @@ export interface QuickMarketsHealth {
 }
 
 /** The state of a chain: the fields of the roles that the process has. */
-export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth & DevelopmentChainHealth>;
+export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth>;
 
 /** The process's clock, see service/machine/clock.ts. Differences are in milliseconds, negative when behind, null when unknown. */
 export interface ClockHealth {

@@ -1,7 +1,7 @@
 /** Runs anvil, a real EVM chain for development and tests: finds the installed program, starts it, waits until it answers, stops it. */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { pause, within } from '../../engine/waiting.js';
+import { within } from '../../engine/waiting.js';
 import { childEnded, type ChildEnded } from '../child-ended.js';
 import { spawnGuarded } from '../guarded-process.js';
 import { keepAlive } from '../keep-alive.js';
@@ -71,19 +71,6 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
       await exited;
     },
   };
-}
-
-/** Stops an anvil that an earlier, killed process left running. Resolves when the process has gone. */
-export async function stopOrphan(pid: number, isGone: () => boolean): Promise<void> {
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      return;
-    }
-    for (let waitedMs = 0; waitedMs < STOP_TIMEOUT_MS && !isGone(); waitedMs += 20) await pause(20);
-    if (isGone()) return;
-  }
 }
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };

@@ -1,15 +1,12 @@
-/** The files of a development chain: its whole state in one file, which is replaced as a whole, and a manifest of what the state must contain. */
+/** The files of a development chain: its whole state, which anvil writes, and a manifest of what the state must contain. */
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { createGunzip } from 'node:zlib';
 import { Type, type Static } from '../../engine/records/schema-types.js';
 import { Address, Bytes32, ChainId, Position, record } from '../../engine/records/fields.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
 import { CannotStart } from '../../service/cannot-start.js';
-import { replaceDurably, syncDirectory, writeDurably } from '../../service/machine/durable-files.js';
+import { syncDirectory, writeDurably } from '../../service/machine/durable-files.js';
 
 const ContractAddresses = record({
   settlement: Address, conditionalTokens: Address, collateral: Address, marketFactory: Address, oracle: Address, oracleResolver: Address,
@@ -18,7 +15,7 @@ const ContractAddresses = record({
 
 /** What was deployed, and how to recognise it. */
 const Manifest = record({
-  version: Type.Literal(1),
+  version: Type.Literal(2),
   chainId: ChainId,
   contracts: ContractAddresses,
   /** The block of the first deployment. Not the genesis block, which may differ after a restart of anvil. */
@@ -27,8 +24,8 @@ const Manifest = record({
   code: Type.Record(Type.String(), Bytes32),
   /** SHA-256 of the compiled contracts that the program deployed. */
   artifacts: Bytes32,
-  /** The contracts' dispute window, in seconds; manifests before it was a setting have none. */
-  disputeWindowS: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** The contracts' dispute window, in seconds. */
+  disputeWindowS: Type.Integer({ minimum: 1 }),
 });
 export type Manifest = Static<typeof Manifest>;
 
@@ -52,13 +49,12 @@ export function digestOf(...texts: readonly string[]): string {
 
 const keptIn = (directory: string) => join(directory, 'kept');
 const makingIn = (directory: string) => join(directory, 'making');
-const stateIn = (folder: string) => join(folder, 'state.json.gz');
+const stateIn = (folder: string) => join(folder, 'state.json');
 const manifestIn = (folder: string) => join(folder, 'manifest.json');
 
-/** Removes incomplete files: a chain gets its final name, `kept`, only when it is complete. */
-export async function removeHalfMade(directory: string): Promise<void> {
-  await rm(makingIn(directory), { recursive: true, force: true });
-  await rm(unpackedIn(directory), { force: true });
+/** The file in which anvil keeps the state of the chain. */
+export function stateFile(directory: string): string {
+  return stateIn(keptIn(directory));
 }
 
 /** The manifest of the chain that is kept; undefined before the first start. Throws DevChainUnusable when a part is missing or malformed. */
@@ -66,9 +62,10 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   if (!(await readdir(directory)).includes('kept')) return undefined;
   const folder = keptIn(directory);
   const names = await readdir(folder);
-  for (const path of [stateIn(folder), manifestIn(folder)]) {
+  const demand = (path: string): void => {
     if (!names.includes(path.slice(folder.length + 1))) throw new DevChainUnusable(directory, `is incomplete: ${path} is missing`, 'Put it back. ');
-  }
+  };
+  demand(manifestIn(folder));
   const text = await readFile(manifestIn(folder), 'utf8');
   let manifest: unknown;
   try {
@@ -76,37 +73,25 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   } catch {
     throw new DevChainUnusable(directory, `is damaged: ${manifestIn(folder)} is not JSON`);
   }
-  if (isManifest(manifest)) return manifest;
-  throw new DevChainUnusable(directory, `was made by another version of the program, or is damaged: ${manifestIn(folder)}: ${explain(isManifest)}`);
+  if (!isManifest(manifest)) {
+    throw new DevChainUnusable(directory, `was made by another version of the program, or is damaged: ${manifestIn(folder)}: ${explain(isManifest)}`);
+  }
+  demand(stateIn(folder));
+  return manifest;
 }
 
-/** Writes a new chain to disk. `state` is the dump of anvil. */
-export async function keepNewChain(directory: string, { state, manifest }: { state: Uint8Array; manifest: Manifest }): Promise<void> {
+/**
+ * Makes a new chain: `make` has anvil write the state to the file that it is given, and returns the manifest. The chain gets its final
+ * name, `kept`, only when it is complete: what was left by a start that was killed is removed.
+ */
+export async function makeNewChain(directory: string, make: (state: string) => Promise<Manifest>): Promise<Manifest> {
   const folder = makingIn(directory);
+  await rm(folder, { recursive: true, force: true });
   await mkdir(folder);
-  await writeDurably(stateIn(folder), state);
+  const manifest = await make(stateIn(folder));
   await writeDurably(manifestIn(folder), `${JSON.stringify(manifest, undefined, 2)}\n`);
   await syncDirectory(folder);
   await rename(folder, keptIn(directory));
   await syncDirectory(directory);
-}
-
-/** Replaces the kept state by a newer one, atomically: a reader finds one of the two. */
-export async function replaceState(directory: string, state: Uint8Array): Promise<void> {
-  await replaceDurably(stateIn(keptIn(directory)), state);
-}
-
-const unpackedIn = (directory: string) => join(directory, 'state.json');
-
-/** Unpacks the state into a file for anvil to load, and returns its path. Throws DevChainUnusable when it is damaged. */
-export async function unpackState(directory: string): Promise<string> {
-  const packed = stateIn(keptIn(directory));
-  try {
-    await pipeline(createReadStream(packed), createGunzip(), createWriteStream(unpackedIn(directory)));
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    if (!code.startsWith('Z_')) throw error;
-    throw new DevChainUnusable(directory, `is damaged: ${packed} cannot be unpacked (${message})`);
-  }
-  return unpackedIn(directory);
+  return manifest;
 }

@@ -1,27 +1,21 @@
 /**
- * Runs the development chain: a real EVM chain with the project's contracts, created at the first start, kept over restarts and over
- * kill -9 of the service.
+ * Runs the development chain: a real EVM chain with the project's contracts, created at the first start and kept over restarts.
  *
- * anvil can write its state file itself, but it writes in place, every few seconds whether or not anything happened, so a kill may leave
- * half a file. Here the service requests the state when there are new blocks, and replaces the file as a whole. When the service is killed,
- * its guard stops anvil (guarded-process.ts), and blocks that were not on disk are gone: the exchange has concluded nothing from them. When
- * the guard was killed too, the next start requests anvil's state, then stops it.
+ * anvil writes its state itself, every few seconds and when it ends. When the service is killed, its guard ends anvil in good order
+ * (guarded-process.ts), and nothing is lost. When anvil itself is killed, or the power fails, the last seconds are: then the indexer finds
+ * that the history has facts of blocks that the chain does not have, and the process ends with what to do.
  */
-import { renameSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { mkdir, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Chain } from '../../command/chain/chain.js';
-import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
-import { dumpState, keepChain, latestBlock, type ChainKeeper, type KeptStatus } from './chain-keeper.js';
+import { startAnvil, type Anvil } from './anvil.js';
 import { SETTLEMENT_DOMAIN_NAME } from '../../tools/deploy/plan.js';
 import { artifactsDigest, makeDevContracts, creatorWallet, operatorWallet, quickWallet, relayerWallet } from './dev-contracts.js';
-import {
-  DevChainUnusable, digestOf, keepNewChain, readManifest, removeHalfMade, replaceState, unpackState, type Manifest,
-} from './dev-chain-state.js';
+import { DevChainUnusable, digestOf, makeNewChain, readManifest, stateFile, type Manifest } from './dev-chain-state.js';
 import { lockDirectory } from '../../service/machine/directory-lock.js';
-import { serveHeldChain, type HeldChain } from './held-chain.js';
 import { nodeRequest } from './node-request.js';
-import { processIdentity } from '../process-identity.js';
+import { endProcess, runsOn } from '../leftover.js';
 
 export interface DevChain {
   readonly chain: Chain;
@@ -35,16 +29,10 @@ export interface DevChain {
   readonly quick: string;
   /** The key that creates markets: a separate key, so that it does not use nonces for which settlements have been signed. */
   readonly creatorKey: string;
-  /** URL of the node's own JSON-RPC, for wallets. */
+  /** URL of the node's JSON-RPC. */
   readonly rpcUrl: string;
-  /** URL of JSON-RPC for the exchange's processes: its latest block is the last block that survives a kill of all processes at once. */
-  readonly heldUrl: string;
   /** Process id of anvil. */
   readonly pid: number;
-  /** Writes the state now. */
-  keep(): Promise<void>;
-  /** How far the disk is behind the chain, on the clock of `performance.now()`. */
-  kept(): KeptStatus;
   /** Resolves with how the chain ended when it ends by itself; never after stop(). */
   readonly ended: Anvil['ended'];
   /** Writes the state and stops the chain. Can be called again. */
@@ -61,10 +49,10 @@ export interface DevChainOptions {
   readonly exposureCheck: boolean;
   /** Seconds in which a proposed resolution can be disputed; the chain is made with it. */
   readonly disputeWindowS: number;
-  /** Receives the lines of anvil, and messages about the state. */
+  /** Receives the lines of anvil. */
   readonly log: (line: string) => void;
-  /** Least time between two writes of the state, and time between two checks for new blocks. */
-  readonly keepEveryMs?: number;
+  /** Time between two writes of the state, in whole seconds. */
+  readonly writeEveryS?: number;
 }
 
 /**
@@ -72,6 +60,9 @@ export interface DevChainOptions {
  * the home directory) takes ten times the memory.
  */
 const STATES_KEPT = 128;
+/** Each write is of the whole state: 4 kB per transaction. */
+const WRITE_EVERY_S = 5;
+const STOP_TIMEOUT_MS = 20_000;
 
 /**
  * Starts the chain. Resolves when it answers and is verified to be the kept chain. Throws DirectoryInUse while another process has the
@@ -82,23 +73,14 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
   const directory = await realpath(options.directory);
   const unlock = await lockDirectory(directory);
   let anvil: Anvil | undefined;
-  let keeper: ChainKeeper | undefined;
   try {
-    await stopKilledServices(directory, options.log);
-    await removeHalfMade(directory);
-    const kept = await readManifest(directory);
-    if (kept !== undefined) refuseOutdated(directory, kept, options);
-    const running = anvil = await launch(directory, options, kept !== undefined);
-    const manifest = kept ?? await makeChain(directory, anvil, options);
-    if (kept !== undefined) await refuseForeign(directory, kept, anvil.url);
-    keeper = keepChain({
-      url: anvil.url, kept: await latestBlock(anvil.url), write: (state) => replaceState(directory, state), log: options.log,
-      keepEveryMs: options.keepEveryMs,
-    });
-    const held = await serveHeldChain({ nodeUrl: anvil.url, keeper });
-    return devChainOf({ manifest, options, directory, anvil: running, keeper, held, unlock });
+    await stopLeftover(directory, options.log);
+    const manifest = await readManifest(directory) ?? await makeChain(directory, options);
+    refuseOutdated(directory, manifest, options);
+    anvil = await launch(directory, options, ['--state', stateFile(directory), '--state-interval', String(options.writeEveryS ?? WRITE_EVERY_S)]);
+    await refuseForeign(directory, manifest, anvil.url);
+    return devChainOf({ manifest, options, directory, anvil, unlock });
   } catch (error) {
-    await keeper?.stop();
     await anvil?.stop();
     unlock();
     throw error;
@@ -110,19 +92,15 @@ interface Running {
   readonly options: DevChainOptions;
   readonly directory: string;
   readonly anvil: Anvil;
-  readonly keeper: ChainKeeper;
-  readonly held: HeldChain;
   readonly unlock: () => void;
 }
 
-function devChainOf({ manifest, options, directory, anvil, keeper, held, unlock }: Running): DevChain {
+function devChainOf({ manifest, options, directory, anvil, unlock }: Running): DevChain {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     try {
-      await held.close();
-      await keeper.stop();
       await anvil.stop();
-      await forget(directory);
+      await rm(pidFile(directory), { force: true });
     } finally {
       unlock();
     }
@@ -131,7 +109,7 @@ function devChainOf({ manifest, options, directory, anvil, keeper, held, unlock 
     chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey, creatorKey: creatorWallet().privateKey,
     relayerKey: relayerWallet().privateKey, relayer: relayerWallet().address.toLowerCase(),
     quickKey: quickWallet().privateKey, quick: quickWallet().address.toLowerCase(),
-    rpcUrl: anvil.url, heldUrl: held.url, pid: anvil.pid, ended: anvil.ended, keep: () => keeper.keep(), kept: () => keeper.status(),
+    rpcUrl: anvil.url, pid: anvil.pid, ended: anvil.ended,
     stop: () => stopped ??= stop(),
   };
 }
@@ -142,40 +120,41 @@ function chainOf({ chainId, contracts, deployment }: Manifest, { name, exposureC
   return { chainId, name, testnet: true, confirmations: 0, startBlock: deployment.block, contracts, domainName, exposureCheck };
 }
 
-async function launch(directory: string, { chainId, port, log }: DevChainOptions, loads: boolean): Promise<Anvil> {
-  const args = ['--prune-history', String(STATES_KEPT)];
-  const state = loads ? await unpackState(directory) : undefined;
-  if (state !== undefined) args.push('--load-state', state);
-  let process = '';
+/** Starts anvil, whose process id is in a file before it answers. `files` says where its state is. */
+async function launch(directory: string, { chainId, port, log }: DevChainOptions, files: readonly string[]): Promise<Anvil> {
   try {
-    const anvil = await startAnvil({ chainId, port, args, log, spawned: (pid) => {
-      process = processIdentity(pid) ?? '';
-      note(directory, { process });
-    } });
-    note(directory, { process, url: anvil.url });
-    return anvil;
+    return await startAnvil({
+      chainId, port, args: ['--prune-history', String(STATES_KEPT), ...files], log,
+      // Synchronous, since this process may be killed at any moment.
+      spawned: (pid) => { writeFileSync(pidFile(directory), `${pid}\n`); },
+    });
   } catch (cause) {
     const { message } = cause as Error;
     if (message.includes('Address already in use')) {
       throw new Error(`port ${port} of the development chain is in use: set CHAIN_PORT to another port, or to 0 for any free port`, { cause });
     }
-    if (message.includes('--load-state')) throw new DevChainUnusable(directory, `is damaged: anvil cannot load its state (${message})`);
+    if (message.includes('for \'--state')) throw new DevChainUnusable(directory, `is damaged: anvil cannot load its state (${message})`);
     throw cause;
-  } finally {
-    if (state !== undefined) await rm(state, { force: true });
   }
 }
 
-/** Deploys the contracts on a fresh chain and keeps the chain. A crash on the way leaves nothing that a later start would use. */
-async function makeChain(directory: string, { url }: Anvil, { chainId, disputeWindowS }: DevChainOptions): Promise<Manifest> {
-  const { contracts, deploymentBlock } = await makeDevContracts(url, { chainId, disputeWindowS });
-  const { hash } = await nodeRequest<{ hash: string }>(url, 'eth_getBlockByNumber', [`0x${deploymentBlock.toString(16)}`, false]);
-  const manifest: Manifest = {
-    version: 1, chainId, contracts, deployment: { block: deploymentBlock, hash }, code: await codeAt(url, contracts), artifacts: artifactsDigest(),
-    disputeWindowS,
-  };
-  await keepNewChain(directory, { state: await dumpState(url), manifest });
-  return manifest;
+/** Deploys the contracts on a fresh chain, which ends when its state is written. */
+function makeChain(directory: string, options: DevChainOptions): Promise<Manifest> {
+  const { chainId, disputeWindowS } = options;
+  return makeNewChain(directory, async (state) => {
+    const anvil = await launch(directory, { ...options, port: 0 }, ['--dump-state', state]);
+    try {
+      const { url } = anvil;
+      const { contracts, deploymentBlock } = await makeDevContracts(url, { chainId, disputeWindowS });
+      const { hash } = await nodeRequest<{ hash: string }>(url, 'eth_getBlockByNumber', [`0x${deploymentBlock.toString(16)}`, false]);
+      return {
+        version: 2, chainId, contracts, deployment: { block: deploymentBlock, hash }, code: await codeAt(url, contracts),
+        artifacts: artifactsDigest(), disputeWindowS,
+      };
+    } finally {
+      await anvil.stop();
+    }
+  });
 }
 
 async function codeAt(url: string, contracts: Manifest['contracts']): Promise<Record<string, string>> {
@@ -203,36 +182,15 @@ async function refuseForeign(directory: string, { deployment, contracts, code }:
   if (changed.length > 0) throw new DevChainUnusable(directory, `has other code where it should have ${changed.join(', ')}`);
 }
 
-/** The process that runs the chain; `url` is set once the chain answers. */
-interface Note {
-  readonly process: string;
-  readonly url?: string;
-}
+const pidFile = (directory: string) => join(directory, 'anvil.pid');
 
-const noteIn = (directory: string) => join(directory, 'anvil.json');
-
-/** Writes the note synchronously, since this process may be killed at any moment. */
-function note(directory: string, content: Note): void {
-  writeFileSync(`${noteIn(directory)}.new`, JSON.stringify(content));
-  renameSync(`${noteIn(directory)}.new`, noteIn(directory));
-}
-
-async function forget(directory: string): Promise<void> {
-  await rm(noteIn(directory), { force: true });
-}
-
-/** Keeps the state of the anvil that a killed service left running, and stops it. */
-async function stopKilledServices(directory: string, log: (line: string) => void): Promise<void> {
-  const { process: identity, url } = JSON.parse(await readFile(noteIn(directory), 'utf8').catch(() => '{}')) as Partial<Note>;
-  const pid = Number.parseInt(identity ?? '', 10);
-  const isGone = () => processIdentity(pid) !== identity;
-  if (!isGone()) {
+/** Ends the anvil that a killed service left running, or waits until its guard has: it still writes the state. */
+async function stopLeftover(directory: string, log: (line: string) => void): Promise<void> {
+  const pid = Number.parseInt(await readFile(pidFile(directory), 'utf8').catch(() => ''), 10);
+  const ended = () => !runsOn(pid, join(directory, ''));
+  if (!ended()) {
     log(`stopping the development chain (process ${pid}) that an earlier, killed service left running`);
-    if (url !== undefined && (await readdir(directory)).includes('kept')) {
-      await dumpState(url).then((state) => replaceState(directory, state))
-        .catch((error: unknown) => { log(`the chain does not give its state, so its last blocks may be lost: ${(error as Error).message}`); });
-    }
-    await stopOrphan(pid, isGone);
+    await endProcess(pid, { ended, signals: ['SIGTERM', 'SIGKILL'], timeoutMs: STOP_TIMEOUT_MS });
   }
-  await forget(directory);
+  await rm(pidFile(directory), { force: true });
 }

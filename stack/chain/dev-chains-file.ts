@@ -24,7 +24,7 @@ export async function writeDevChainsFile(directory: string, { dev, pollMs }: { d
   await writeDurably(join(directory, QUICK_KEY_FILE), `${dev.quickKey}\n`, { secret: true });
   const { domainName: settlementDomainName, ...chain } = dev.chain;
   const chains = [{
-    ...chain, settlementDomainName, rpcUrls: [dev.heldUrl], publicRpcUrl: dev.rpcUrl, operatorKey: { file: KEY_FILE },
+    ...chain, settlementDomainName, rpcUrls: [dev.rpcUrl], publicRpcUrl: dev.rpcUrl, operatorKey: { file: KEY_FILE },
     relayerKey: { file: RELAYER_KEY_FILE }, relayerAddress: dev.relayer, quickKey: { file: QUICK_KEY_FILE }, quickAddress: dev.quick,
     pollMs, blocksOnDemand: true,
   }];

@@ -1,7 +1,6 @@
 /** The development chain as the exchange uses it: with the catalogue's markets, and a chains file by which other processes find it. */
 import { join } from 'node:path';
 import type { Chain } from '../../command/chain/chain.js';
-import type { Report } from '../../engine/report.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
 import { readCatalogue } from '../../service/chains/catalogue.js';
@@ -9,15 +8,12 @@ import type { Config } from '../../service/config.js';
 import { createMissingMarkets } from './create-markets.js';
 import { startDevChain, type DevChain } from './dev-chain.js';
 import { removeDevChainsFile, writeDevChainsFile } from './dev-chains-file.js';
-import { createKeptAlarm } from './kept-alarm.js';
 
 export interface DevelopmentChain {
   /** As the exchange uses it. */
   readonly configured: ConfiguredChain;
   readonly chain: Chain;
   readonly rpcUrl: string;
-  /** Number of blocks that were mined and are not on disk yet: nothing is concluded from them before. */
-  unkeptBlocks(): number;
   /** Resolves with how the chain ended when it ends by itself. */
   readonly ended: DevChain['ended'];
   close(): Promise<void>;
@@ -28,19 +24,15 @@ export type DevelopmentChainSettings = Pick<
 
 /** Time between two requests to the development chain for new blocks. */
 const POLL_MS = 100;
-/** Time between two checks whether the development chain's blocks are on disk. */
-const KEPT_CHECK_MS = 1_000;
 
 /** Starts the chain, and creates the catalogue's markets. `log` receives its lines. Throws errors that say what to do. */
 export async function startDevelopmentChain(
-  config: DevelopmentChainSettings, { log, report }: { readonly log: (line: string) => void; readonly report: Report },
+  config: DevelopmentChainSettings, log: (line: string) => void,
 ): Promise<DevelopmentChain> {
   const { chainId, chainName: name, chainPort: port, exposureCheck, devDisputeWindowS: disputeWindowS } = config;
   const directory = join(config.dataDir, 'chain');
   const dev = await startDevChain({ directory, port, chainId, name, exposureCheck, disputeWindowS, log });
-  const watch = watchKept(dev, report);
   const close = async (): Promise<void> => {
-    clearInterval(watch);
     await removeDevChainsFile(directory);
     await dev.stop();
   };
@@ -49,21 +41,15 @@ export async function startDevelopmentChain(
     const rpc = createRpc({ chainId, urls: [dev.rpcUrl], now: () => performance.now(), report: (_, text) => { log(text); } });
     const catalogue = await readCatalogue(config.catalogue);
     await createMissingMarkets({ catalogue, chain: dev.chain, rpc, key: dev.creatorKey, now: () => Date.now() });
-    await dev.keep();
     await writeDevChainsFile(directory, { dev, pollMs: POLL_MS });
   } catch (error) {
     await close();
     throw error;
   }
-  const { operatorKey, relayerKey, relayer, quickKey, quick, rpcUrl, heldUrl } = dev;
+  const { operatorKey, relayerKey, relayer, quickKey, quick, rpcUrl } = dev;
   const chain = { ...dev.chain, publicRpcUrl: rpcUrl };
   return {
-    configured: { chain, operatorKey, relayerKey, relayer, quickKey, quick, rpcUrls: [heldUrl], pollMs: POLL_MS, stalledAfterMs: Infinity },
-    chain, rpcUrl, unkeptBlocks: () => dev.kept().unkeptBlocks, ended: dev.ended, close,
+    configured: { chain, operatorKey, relayerKey, relayer, quickKey, quick, rpcUrls: [rpcUrl], pollMs: POLL_MS, stalledAfterMs: Infinity },
+    chain, rpcUrl, ended: dev.ended, close,
   };
-}
-
-function watchKept(dev: DevChain, report: Report): NodeJS.Timeout {
-  const look = createKeptAlarm(report);
-  return setInterval(() => { look(dev.kept(), performance.now()); }, KEPT_CHECK_MS).unref();
 }

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SCOPES } from '../../service/access/scopes.js';
+import { SCOPES } from '../../service/api/scopes.js';
 import { openTokenStore } from '../../service/access/token-store.js';
 import { digestOf } from '../../service/access/token.js';
 import { databaseOf } from '../../stack/database-of.js';

@@ -6,7 +6,7 @@ import { bearer } from '../../service/api/authority.js';
 import { bytesOf } from '../../service/api/body.js';
 import { bind, defineEndpoint } from '../../service/api/endpoint.js';
 import { requestObserver } from '../../service/http/observe.js';
-import { relayerErrors } from '../../service/http/relayer-errors.js';
+import { relayerErrors } from '../../service/api/relayer-errors.js';
 import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/status/metrics.js';
 import { startShell } from '../support/shell.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { allows, requireScope, SCOPES, type Scope } from '../../service/access/scopes.js';
+import { allows, requireScope, SCOPES, type Scope } from '../../service/api/scopes.js';
 import { nameOf, scopesOf, secondsOf } from '../../tools/token/token-arguments.js';
 import { digestOf, tokenOf, withoutTokens } from '../../service/access/token.js';
 import { SettingError } from '../../service/settings.js';

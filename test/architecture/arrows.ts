@@ -15,6 +15,9 @@ const GOING = ['engine/waiting', 'engine/reactor', 'engine/report'];
 /** What everybody outside may take from the engine: its vocabulary, its log and its run loop with the read-only view, never state or books. */
 const ENGINE = ['engine/records/*', 'engine/log/*', 'engine/run/*', ...GOING, 'engine/rules/limits', 'engine/book/uint64'];
 
+/** What an endpoint is made of: its definition, its fields, its errors. */
+const KIT = ['service/api/*'];
+
 /** What the exchange is made of, for those who run it. */
 const PRODUCT = ['service/*', 'command/*', 'contracts-abi/*', 'projections/*', 'query/*', ...ENGINE];
 
@@ -36,7 +39,7 @@ const ARROWS: readonly Arrow[] = [
 
   { of: 'command/chain', may: ['command/chain/*', 'command/orders/answer', 'contracts-abi/*', ...ENGINE], because: 'it reads a chain for all who act on one' },
   { of: 'command/signing', may: ['command/signing/*', 'contracts-abi/*', ...ENGINE], because: 'hashing and recovering serve every other part of command' },
-  { of: 'command/orders', may: ['command/orders/*', 'command/chain/*', 'command/signing/*', 'contracts-abi/*', ...ENGINE], because: 'intake ends at the log' },
+  { of: 'command/orders', may: ['command/orders/*', 'command/chain/*', 'command/signing/*', 'contracts-abi/*', ...KIT, ...ENGINE], because: 'intake ends at the log' },
   { of: 'command/indexer', may: ['command/indexer/*', 'command/chain/*', 'contracts-abi/*', ...ENGINE], because: 'the indexer turns a chain into facts and sends nothing' },
   {
     of: 'command/lane', may: ['command/lane/*', 'command/chain/*', 'command/signing/*', 'contracts-abi/*', ...ENGINE],
@@ -44,18 +47,19 @@ const ARROWS: readonly Arrow[] = [
   },
   { of: 'command/jobs', may: ['command/jobs/*', 'command/lane/*', 'command/chain/*', ...ENGINE], because: 'it serves those users of a lane who do jobs' },
   ...['settlement', 'relayer', 'keeper', 'prices', 'quick'].map((user) => ({
-    of: `command/${user}`, may: [`command/${user}/*`, ...user === 'settlement' ? ['command/feed/*'] : [], 'command/jobs/*', 'command/lane/*', 'command/chain/*', 'command/signing/*', 'command/orders/exact-json', 'contracts-abi/*', ...ENGINE],
+    of: `command/${user}`, may: [`command/${user}/*`, ...user === 'settlement' ? ['command/feed/*'] : [], ...user === 'relayer' ? KIT : [], 'command/jobs/*', 'command/lane/*', 'command/chain/*', 'command/signing/*', 'contracts-abi/*', ...ENGINE],
     because: 'the lane\'s users do not know each other',
   })),
   {
     of: 'command/feed', may: ['command/feed/*', 'command/lane/requests', 'command/lane/session', ...ENGINE],
     because: 'the feed is made from the history alone and knows nobody who reads it',
   },
-  { of: 'command', may: ['command/*', 'contracts-abi/*', ...ENGINE], because: 'command is below the service' },
+  { of: 'command', may: ['command/*', 'contracts-abi/*', ...KIT, ...ENGINE], because: 'command is below the service' },
 
   { of: 'projections', may: ['projections/*', ...RECORDS], because: 'read models are folded from recorded outcomes and nothing else' },
-  { of: 'query', may: ['query/*', ...RECORDS], because: 'it reads tables and records; the tables are the contract, not the code that fills them' },
+  { of: 'query', may: ['query/*', ...KIT, ...RECORDS], because: 'it reads tables and records; the tables are the contract, not the code that fills them' },
 
+  { of: 'service/api', may: ['service/api/*', 'engine/records/*'], because: 'what an endpoint is made of serves everybody who has endpoints, and knows none of them' },
   { of: 'service', may: PRODUCT, because: 'the running exchange knows neither the programs beside it nor a laptop\'s stack; and nobody outside the engine touches state or books' },
   {
     of: 'tools', may: ['tools/*', ...PRODUCT, 'stack/database-of', 'stack/embedded-postgres', 'stack/chain/dev-contracts'],

@@ -5,7 +5,7 @@ import { isOneOf, type Rule, type Source } from './project.js';
 /** What starts something. A test starts it by importing one of these, or a file of test/ that does. */
 const STARTERS = {
   Postgres: ['test/support/postgres', 'stack/embedded-postgres'],
-  chain: ['stack/chain/anvil', 'stack/chain/dev-chain', 'stack/chain/held-chain', 'stack/chain/development'],
+  chain: ['stack/chain/anvil', 'stack/chain/dev-chain', 'stack/chain/development'],
   Kafka: ['test/support/kafka-broker'],
   service: ['test/support/service-process'],
   EventStoreDB: ['test/support/eventstore-process'],

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import express from 'express';
 import { bind } from '../../service/api/endpoint.js';
-import { placeOrder } from '../../service/api/endpoints/orders.js';
+import { placeOrder } from '../../command/orders/place-order.js';
 import { createApp } from '../../service/http/app.js';
 import { createServer } from '../../service/http/server.js';
 import type { BenchLine } from './line.js';

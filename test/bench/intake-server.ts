@@ -3,7 +3,8 @@ import { createKeccak256 } from '../../command/signing/keccak.js';
 import { createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
-import { orderEndpoints } from '../../service/api/endpoints.js';
+import { serve } from '../../service/api/endpoint.js';
+import { orderEndpoints } from '../../service/endpoints.js';
 import { createApp } from '../../service/http/app.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
@@ -29,8 +30,8 @@ const orders = observedOrders(metrics, {
   }),
   cancelOrder: () => Promise.reject(new Error('nothing to cancel')),
 });
-const routes = orderEndpoints({
-  ...orders, getOrder: () => Promise.reject(new Error('there is no history')), syncPosition: () => Promise.reject(new Error('there is no chain')),
+const routes = serve(orderEndpoints, {
+  ...orders, lookUpOrder: () => Promise.reject(new Error('there is no history')), syncPosition: () => Promise.reject(new Error('there is no chain')),
 });
 const app = createApp({
   routes, pages: {}, trustProxy: 0, now: () => performance.now(), limiters: {}, waitForPosition: () => Promise.resolve(),

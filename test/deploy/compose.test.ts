@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { READER } from '../../projections/schema.js';
-import { allEndpoints } from '../../service/api/endpoints.js';
+import { allEndpoints } from '../../service/endpoints.js';
 import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
 import { logUrlOf, parseConfig } from '../../service/config.js';
 import { DEPLOYED_ROLES, SETTING_NAMES, environmentOf, imageEnvironment, instructions, isProgramRole, textOf, yamlOf } from '../support/deploy-files.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { allEndpoints } from '../../service/api/endpoints.js';
+import { allEndpoints } from '../../service/endpoints.js';
 import { DEPLOYED_ROLES, imageEnvironment, textOf, yamlOf } from '../support/deploy-files.js';
 import { namedIn, scraped } from '../support/metric-names.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';

@@ -5,9 +5,9 @@ import { errors, type ClientErrorCode } from '../../service/api/errors.js';
 import { parseConfig } from '../../service/config.js';
 import { COMMON_HEADERS } from '../../service/http/headers.js';
 import type { ErrorShape } from '../../service/api/error-shape.js';
-import { streamPrices } from '../../service/api/endpoints/prices.js';
-import { getMetrics } from '../../service/api/endpoints/service.js';
-import { allEndpoints } from '../../service/api/endpoints.js';
+import { streamPrices } from '../../query/price-stream.js';
+import { getMetrics } from '../../service/endpoints/health.js';
+import { allEndpoints } from '../../service/endpoints.js';
 import { roleOf } from '../support/role-of.js';
 import { textOf } from '../support/deploy-files.js';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import type { Chain } from '../../command/chain/chain.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
-import { configHandler } from '../../service/api/config-answer.js';
-import { orderActions, shownActions, type ShownAction } from '../../service/api/signing.js';
-import { Configuration } from '../../service/api/endpoints/service.js';
+import { configHandler } from '../../service/endpoints/config.js';
+import { orderActions, shownActions, type ShownAction } from '../../service/endpoints/signing.js';
+import { Configuration } from '../../service/endpoints/config.js';
 import { parseConfig } from '../../service/config.js';
 
 const NAMES = ['settlement', 'conditionalTokens', 'collateral', 'marketFactory', 'oracle', 'oracleResolver', 'quickResolver', 'multicall'] as const;

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { closeServer } from '../../service/http/server.js';
-import { createHistory, type History, type HistoryOptions } from '../../service/roles/handlers/history.js';
+import { createHistory, type History, type HistoryOptions } from '../../query/history/list-events.js';
 import { recordedHistory, type RecordedHistory } from '../support/recorded-history.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once } from '../support/wire.js';

@@ -4,12 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
+import type { RelayParams } from '../../command/relayer/relayer.js';
 import { parseRelayRequest, RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
-import { parseJsonObject, type JsonObject } from '../../command/orders/exact-json.js';
+import { parseJsonObject, type JsonObject } from '../../service/api/exact-json.js';
+import type { CancelRequest } from '../../command/orders/cancel-order.js';
 import { parseOrder } from '../../command/orders/order-request.js';
 import { RequestError } from '../../engine/records/errors.js';
-import { orderEndpoints } from '../../service/api/endpoints.js';
-import { relayerRoutes } from '../../service/api/endpoints/relayer.js';
+import { orderEndpoints, relayerEndpoints } from '../../service/endpoints.js';
+import { serve } from '../../service/api/endpoint.js';
 import { referenceJson, type JsonValue } from '../reference/json.js';
 import { alice, bodyOf, createCommandStack, marketId, signedBody, signedCancel, type CommandStack } from '../support/command-stack.js';
 import { extent, SEED } from '../support/extent.js';
@@ -39,15 +41,16 @@ describe(`service: hostile bodies (SEED=${SEED})`, () => {
 
   before(async () => {
     [stack, scene] = [await createCommandStack({ maxOpenOrders: 1_000_000 }), await relayScene()];
-    const orders = orderEndpoints({
-      placeOrder: ({ body }) => stack.place(body), cancelOrder: (asked) => stack.cancel(asked), getOrder: () => ({ body: '{}' }),
-      syncPosition: ({ user }) => {
+    const orders = serve(orderEndpoints, {
+      placeOrder: (body: Uint8Array) => stack.place(Buffer.from(body)), cancelOrder: (request: CancelRequest) => stack.cancel(request),
+      lookUpOrder: () => Promise.resolve({ body: '{}', position: 0 }),
+      syncPosition: ({ user }: { readonly user: string }) => {
         synced.push(user);
         return Promise.resolve({ success: true, position: { yesShares: 0n, noShares: 0n, totalInvested: 0n }, message: '', logPosition: 0 });
       },
     });
-    const relays = relayerRoutes({
-      relay: ({ action, bytes }) => scene.ask(action, bytes), getUserNonces: () => ({ body: '{}' }),
+    const relays = serve(relayerEndpoints, {
+      relay: ({ action, bytes }: RelayParams) => scene.ask(action, bytes), userNonces: () => Promise.resolve({ body: '{}' }),
     });
     const authenticate = () => Promise.resolve({ id: 1, name: 'test', scopes: ['relay'] as const });
     const limits = { requestTimeoutMs: PATIENCE_MS, keepAliveTimeoutMs: PATIENCE_MS };

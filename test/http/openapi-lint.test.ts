@@ -4,7 +4,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Type } from '../../engine/records/schema-types.js';
 import { named } from '../../engine/records/named-schema.js';
 import { createComponents } from '../../service/api/components.js';
-import { allEndpoints } from '../../service/api/endpoints.js';
+import { allEndpoints } from '../../service/endpoints.js';
 import { openapiDocument } from '../../service/api/openapi.js';
 
 interface Operation {

@@ -1,6 +1,6 @@
 /** While cancels need no signature, no web page of another site can cancel: preflights, an Origin, names that resolve to this machine. */
 import assert from 'node:assert/strict';
-import { cancelOrder } from '../../service/api/endpoints/orders.js';
+import { cancelOrder } from '../../command/orders/cancel-order.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
 

@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { once as event } from 'node:events';
 import { createBell, pause } from '../../engine/waiting.js';
 import { createPriceFeed, type PriceFeed } from '../../query/price-feed.js';
-import { createPriceStreams, type PriceStreams, type StreamLimits } from '../../service/roles/handlers/price-stream.js';
+import { createPriceStreams, type PriceStreams, type StreamLimits } from '../../query/price-stream.js';
 import { closeServer } from '../../service/http/server.js';
 import { readModels, type ReadModels } from '../support/read-models.js';
 import { startShell, type RunningShell, type ShellOptions } from '../support/shell.js';

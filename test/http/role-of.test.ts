@@ -1,6 +1,6 @@
 /** Which process gets a request: every endpoint, every page, and every other path. */
 import assert from 'node:assert/strict';
-import { allEndpoints, pages } from '../../service/api/endpoints.js';
+import { allEndpoints, pages } from '../../service/endpoints.js';
 import { roleOf } from '../support/role-of.js';
 import type { Role } from '../../service/api/endpoint.js';
 

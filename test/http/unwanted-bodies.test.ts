@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once as event } from 'node:events';
 import type { Socket } from 'node:net';
 import { patternOf, roleOf } from '../support/role-of.js';
-import { allEndpoints } from '../../service/api/endpoints.js';
+import { allEndpoints } from '../../service/endpoints.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { Wire } from '../support/wire.js';
 

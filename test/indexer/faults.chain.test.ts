@@ -209,6 +209,21 @@ describe('the indexer and nodes that fail', function () {
     ]);
   });
 
+  it('a chain with blocks on demand that has lost recorded blocks is not waited for: it says so, and what to do', async () => {
+    const store = newStore();
+    const first = await startIndexer({ ...options, store });
+    await first.indexer.advanceNow();
+    await first.stop();
+    const second = await startIndexer({
+      ...options, store, stalledAfterMs: Infinity, rpc: answeredBy(async (method, _, ask) => method === 'eth_blockNumber' ? '0x5' : await ask()),
+    });
+    await assert.rejects(second.indexer.advanceNow());
+    assert.match(second.indexer.status().stopped!, new RegExp('^chain 31337 contradicts the history: it ends at block 5, and the history has recorded block \\d+: '
+      + 'the chain has lost its last blocks\\. .*Begin anew with an empty data directory \\(move DATA_DIR away\\), or bring back the chain\'s state\\.$'));
+    assert.deepEqual(second.reports, [`alarm: ${second.indexer.status().stopped}`]);
+    await second.stop();
+  });
+
   it('a node that is behind is waited for; what is recorded stays', async () => {
     const store = newStore();
     let behind = false;

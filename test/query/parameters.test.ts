@@ -6,7 +6,7 @@ import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import {
   address, chainId, limit, marketId, marketReference, moment, optional, orderHash, outcome, position, text, transactionHash, withDefault,
   type ParameterKind,
-} from '../../query/parameters.js';
+} from '../../service/api/request-fields.js';
 
 const ADDRESS = `0x${'aB'.repeat(20)}`;
 const BYTES32 = `0x${'Cd'.repeat(32)}`;

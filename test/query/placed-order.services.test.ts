@@ -5,7 +5,7 @@ import { createEngine } from '../../engine/run/engine.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { openReadModels } from '../../query/database.js';
 import { orderWithHistory } from '../../query/orders/order.js';
-import { orderAsPlaced } from '../../query/orders/placed-order.js';
+import { orderAsPlaced } from '../../query/orders/order.js';
 import { testDatabase } from '../support/postgres.js';
 import { appendOutcomes, projectTo } from '../support/projected.js';
 import { createRandomCommands, crowd } from '../support/random-commands.js';

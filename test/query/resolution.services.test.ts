@@ -1,8 +1,8 @@
 /** A market's resolution in all its shapes. */
 import assert from 'node:assert/strict';
 import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
-import { resolution } from '../../query/resolution.js';
-import { createResolution, type ResolutionParts } from '../../service/roles/handlers/resolution.js';
+import { getResolution, resolution } from '../../query/resolution.js';
+import { createWaysOut, type WaysOutParts } from '../../service/roles/handlers/ways-out.js';
 import { address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
 const marketId = bytes32(1);
@@ -95,8 +95,10 @@ describe('query: resolution', () => {
       const asked: string[] = [];
       const answered = async (chainId: number, request: (method: string) => Promise<unknown>) => {
         const clientRpc = { chainId, request: (method: string) => { asked.push(method); return request(method); } } as Rpc;
-        const chains = new Map([[chainId, { chain: { chainId, contracts }, clientRpc }]]) as unknown as ResolutionParts['chains'];
-        return (await createResolution({ db: models.db, chains, nowS: () => EXPIRATION, monotonic: () => 0, chainWithinMs: 50 })({ marketId })).body;
+        const chains = new Map([[chainId, { chain: { chainId, contracts }, clientRpc }]]) as unknown as WaysOutParts['chains'];
+        const waysOut = createWaysOut({ chains, monotonic: () => 0, chainWithinMs: 50 });
+        const read = getResolution.serve({ db: models.db, now: () => EXPIRATION * 1_000, waysOut });
+        return (await read({ marketId }, { ip: '', signal: AbortSignal.timeout(60_000) })).body;
       };
       const away = () => Promise.reject(new ChainUnavailable(7, 'away'));
       const plain = `{"marketId":"${marketId}","expired":true,"resolved":false}`;

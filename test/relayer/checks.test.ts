@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
 import { RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
-import { relayerErrors } from '../../service/http/relayer-errors.js';
+import { relayerErrors } from '../../service/api/relayer-errors.js';
 import { validBody, type Json } from '../support/relay-bodies.js';
 import { BOND, NOW_S, ZERO, open, relayScene, type RelayScene } from '../support/relay-scene.js';
 

@@ -4,7 +4,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import { BUY, NO, SELL, YES } from '../../engine/records/fields.js';
 import type { Commitment } from '../../engine/run/view.js';
 import type { RelayAction } from '../../command/relayer/bodies.js';
-import { relayerErrors } from '../../service/http/relayer-errors.js';
+import { relayerErrors } from '../../service/api/relayer-errors.js';
 import { validBody, type Json } from '../support/relay-bodies.js';
 import { BOND, contracts, lowerCase, open, owner, relayScene, type RelayScene } from '../support/relay-scene.js';
 

@@ -4,7 +4,8 @@ import { LogUnavailable } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { OrderView } from '../../engine/run/view.js';
-import { createOrderFinder, createOrderLookup } from '../../service/roles/handlers/order-finder.js';
+import { createOrderLookup } from '../../query/orders/order.js';
+import { createOrderFinder } from '../../service/roles/handlers/order-finder.js';
 
 const orderHash = `0x${'ab'.repeat(32)}`;
 const marketId = `0x${'cd'.repeat(32)}`;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
 import type { ClientErrorCode } from '../../service/api/errors.js';
-import type { SyncPosition } from '../../service/api/endpoints/sync-position.js';
+import type { SyncPosition } from '../../command/orders/sync-position.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { issueToken } from '../../service/access/issue-token.js';
 import { openTokenStore } from '../../service/access/token-store.js';
-import type { Scope } from '../../service/access/scopes.js';
+import type { Scope } from '../../service/api/scopes.js';
 import { bodiesSignedBy, requestSigner, type SignedMessage, type SigningChain } from '../../tools/demo/signed-requests.js';
 
 interface Told extends SigningChain {

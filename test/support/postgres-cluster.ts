@@ -12,7 +12,7 @@ import { openSession } from '../../projections/database.js';
 import { createReadModels, grantReader, READ_MODELS } from '../../projections/schema.js';
 import { openTokenStore } from '../../service/access/token-store.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
-import { isRunning } from '../../stack/process-identity.js';
+import { isRunning } from './process-table.js';
 
 export interface PostgresCluster {
   /** For the superuser, by TCP. */

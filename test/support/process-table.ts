@@ -1,6 +1,5 @@
 /** The machine's processes, for tests of what is left when a process is killed. */
 import { execFileSync } from 'node:child_process';
-import { isRunning, processIdentity } from '../../stack/process-identity.js';
 import { until } from './until.js';
 
 export interface Listed {
@@ -42,9 +41,17 @@ export function killGuardOf(pid: number): void {
   process.kill(guards[0]!.pid, 'SIGKILL');
 }
 
+/** Whether a process with the number runs. A zombie does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    const state = execFileSync('ps', ['-o', 'state=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+    return state !== '' && !state.startsWith('Z');
+  } catch {
+    return false;
+  }
+}
+
 /** Resolves when none of the processes runs any more. */
 export async function haveEnded(pids: readonly number[]): Promise<void> {
-  const identities = pids.map((pid) => [pid, processIdentity(pid)] as const);
-  const isLeft = ([pid, identity]: typeof identities[number]) => identity !== undefined && isRunning(pid) && processIdentity(pid) === identity;
-  await until(`processes ${pids.join()} have ended`, () => !identities.some(isLeft));
+  await until(`processes ${pids.join()} have ended`, () => !pids.some(isRunning));
 }

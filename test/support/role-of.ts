@@ -1,5 +1,5 @@
 /** Which role's processes serve a request, by the table of endpoints: what a proxy in front of the roles has to know. */
-import { allEndpoints, pages } from '../../service/api/endpoints.js';
+import { allEndpoints, pages } from '../../service/endpoints.js';
 import type { Endpoint, Role } from '../../service/api/endpoint.js';
 
 /**

@@ -1,14 +1,20 @@
 /** The service's real HTTP shell and route table on a free port, with handlers that tests put in. */
 import type { Server } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { configHandler } from '../../service/api/config-answer.js';
-import { contractsHandler } from '../../service/api/endpoints/wallet-contracts.js';
-import type { Endpoint, Reply, Route } from '../../service/api/endpoint.js';
-import {
-  orderEndpoints, readEndpoints, serviceEndpoints, type OrderHandlers, type ReadHandlers, type ServiceHandlers,
-} from '../../service/api/endpoints.js';
-import { relayerRoutes } from '../../service/api/endpoints/relayer.js';
+import type { cancelOrder } from '../../command/orders/cancel-order.js';
+import type { placeOrder } from '../../command/orders/place-order.js';
+import { syncPosition, type SyncPosition } from '../../command/orders/sync-position.js';
+import { relayEndpoints } from '../../command/relayer/endpoints.js';
+import { getUserNonces } from '../../command/relayer/user-nonces.js';
+import type { listEvents } from '../../query/history/list-events.js';
+import type { streamPrices } from '../../query/price-stream.js';
+import { bind, serve, type Endpoint, type Handle, type Reply, type Route, type Served } from '../../service/api/endpoint.js';
+import { openapiDocument } from '../../service/api/openapi.js';
 import { parseConfig } from '../../service/config.js';
+import { allEndpoints, orderEndpoints, readEndpoints, serviceEndpoints } from '../../service/endpoints.js';
+import { configHandler } from '../../service/endpoints/config.js';
+import { contractsHandler, type getContracts } from '../../service/endpoints/contracts.js';
+import type { getMetrics } from '../../service/endpoints/health.js';
 import { createApp, type App, type AppOptions } from '../../service/http/app.js';
 import type { RefusedConnection } from '../../service/http/connections.js';
 import { docsPage } from '../../service/http/docs.js';
@@ -38,38 +44,42 @@ export interface ShellOptions {
   readonly refused?: (connection: RefusedConnection) => void;
 }
 
-export type TestHandlers = OrderHandlers & ReadHandlers & ServiceHandlers;
+export interface TestHandlers {
+  readonly placeOrder: Handle<typeof placeOrder>;
+  readonly cancelOrder: Handle<typeof cancelOrder>;
+  readonly syncPosition: SyncPosition;
+  readonly listEvents: Handle<typeof listEvents>;
+  readonly streamPrices: Handle<typeof streamPrices>;
+  readonly getContracts: Handle<typeof getContracts>;
+  readonly getMetrics: Handle<typeof getMetrics>;
+}
 
-/** Reads that answer with their own name and what they were asked. */
-const echoes = new Proxy({} as ReadHandlers, {
-  get: (_, name: string) => (asked: object): Promise<Reply> =>
-    Promise.resolve({ body: JSON.stringify({ name, asked }), position: 7 }),
-});
-
-/** All endpoints with handlers that answer at once. */
-export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
-  const orders: OrderHandlers = {
-    placeOrder: ({ body }) => ({ body: JSON.stringify({ bytes: body.length }), position: 1 }),
-    cancelOrder: ({ orderHash }) => ({ body: JSON.stringify({ orderHash }), position: 2 }),
-    getOrder: (asked) => ({ body: JSON.stringify({ name: 'getOrder', asked }), position: 7 }),
-    syncPosition: ({ user }) => Promise.resolve({
+/** All endpoints with handlers that answer at once; those that are not named, with their own name and what they were asked. */
+export function testRoutes({ syncPosition: sync, ...given }: Partial<TestHandlers> = {}): Route[] {
+  const handlers: Readonly<Record<string, ReturnType<Served<never>['serve']> | undefined>> = {
+    placeOrder: ({ body }: { body: Buffer }) => ({ body: JSON.stringify({ bytes: body.length }), position: 1 }),
+    cancelOrder: ({ orderHash }: { orderHash: string }) => ({ body: JSON.stringify({ orderHash }), position: 2 }),
+    getUserNonces: (asked: object) => ({ body: JSON.stringify({ asked }) }),
+    getReadiness: () => ({ body: '{}' }),
+    syncPosition: syncPosition.serve({ syncPosition: sync ?? (({ user }) => Promise.resolve({
       success: true, position: { yesShares: 1n, noShares: 0n, totalInvested: 2n ** 64n }, message: user, logPosition: 3,
-    }),
-    ...handlers,
+    })) }),
+    ...given,
   };
-  const service: ServiceHandlers = {
-    getConfig: configHandler({ config: parseConfig({ CHAINS: 'none' }), chains: [], now: () => 1_790_000_000_999 }),
-    getContracts: contractsHandler([]),
-    getLiveness: () => ({ body: '{"live":true}' }),
-    getReadiness: () => Promise.resolve({ body: '{}' }),
-    getMetrics: () => Promise.resolve({ body: '', contentType: 'text/plain' }),
-    ...handlers,
-  };
-  const reads = Object.assign(Object.create(echoes) as ReadHandlers, handlers);
-  const relayer = relayerRoutes({
-    relay: () => Promise.resolve({ txHash: `0x${'7e'.repeat(32)}`, status: 'pending' }), getUserNonces: (asked) => ({ body: JSON.stringify({ asked }) }),
+  const echo = ({ id: name }: Endpoint) => (asked: object): Reply => ({ body: JSON.stringify({ name, asked }), position: 7 });
+  const handled = [...orderEndpoints, ...readEndpoints, getUserNonces]
+    .map((each) => bind<Endpoint>(each, handlers[each.id] as Handle<Endpoint> ?? echo(each)));
+  const relayed = { txHash: `0x${'7e'.repeat(32)}`, status: 'pending' as const };
+  const relays = serve(Object.values(relayEndpoints), { relay: () => Promise.resolve(relayed) });
+  const service = serve(serviceEndpoints, {
+    configuration: configHandler({ config: parseConfig({ CHAINS: 'none' }), chains: [], now: () => 1_790_000_000_999 }),
+    contracts: contractsHandler([]), readiness: () => Promise.resolve({ body: '{}' }),
+    scrape: () => Promise.resolve({ body: '', contentType: 'text/plain' }), openapi: () => openapiDocument(allEndpoints, '0.0.0'),
+  }).map((route) => {
+    const handler = handlers[route.endpoint.id];
+    return handler === undefined ? route : bind(route.endpoint, handler as Handle<Endpoint>);
   });
-  return [...orderEndpoints(orders), ...readEndpoints(reads), ...relayer, ...serviceEndpoints(service, '0.0.0')];
+  return [...handled, ...relays, ...service];
 }
 
 export async function startShell({ handlers, app: appOptions, limits, refused }: ShellOptions = {}): Promise<RunningShell> {

@@ -11,9 +11,8 @@ import pg from 'pg';
 import { within } from '../../engine/waiting.js';
 import { DirectoryInUse } from '../../service/machine/directory-lock.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
-import { isRunning } from '../../stack/process-identity.js';
 import { until } from '../support/until.js';
-import { haveEnded, killGuardOf, listProcesses, startedBy } from '../support/process-table.js';
+import { haveEnded, isRunning, killGuardOf, listProcesses, startedBy } from '../support/process-table.js';
 
 const PATIENCE_MS = 60_000;
 

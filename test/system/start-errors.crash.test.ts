@@ -75,8 +75,8 @@ describe('a start that cannot succeed', function () {
     ['DATA_DIR is of another Postgres', () => ({ DATA_DIR: dirname(dirname(dirname(write('old/postgres/cluster/PG_VERSION', '9\n')))) }), 78,
       /\(DATA_DIR\) was made by Postgres 9, and this program brings Postgres \d+: set DATA_DIR to another directory/],
     ['DATA_DIR has a chain of another version', () => {
-      write('chain/chain/kept/state.json.gz', '');
-      return withDatabase({ CHAINS: 'dev', DATA_DIR: dirname(dirname(dirname(write('chain/chain/kept/manifest.json', '{"version":2}')))) });
+      write('chain/chain/kept/state.json', '');
+      return withDatabase({ CHAINS: 'dev', DATA_DIR: dirname(dirname(dirname(write('chain/chain/kept/manifest.json', '{"version":1}')))) });
     }, 78, /was made by another version of the program, or is damaged: .*move the whole data directory \(DATA_DIR, .*\) away/],
     ['DATA_DIR is in use', async () => {
       const data = join(directory, 'locked');

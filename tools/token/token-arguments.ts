@@ -1,6 +1,6 @@
 /** Parsers of what is asked for in a new bearer token. They throw SettingError, which says what was expected. */
 import { SettingError, type Parse } from '../../service/settings.js';
-import { SCOPES, type Scope } from '../../service/access/scopes.js';
+import { SCOPES, type Scope } from '../../service/api/scopes.js';
 
 const NAME = /^[A-Za-z][\w.@-]{0,63}$/;
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };

@@ -8,7 +8,9 @@ import { retrying } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
 import { AttemptFailed, createAppender, TAKEN, type Attempt } from '../appender.js';
 import { createHandleFailure, readOverlapping } from '../known.js';
-import { BrokenSequence, LogRefused, LogUnavailable, UnusableLog, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
+import {
+  BrokenSequence, LogRefused, LogUnavailable, UnusableLog, type Log, type LogOptions, type LogRecord, type NewRecord, type Stream,
+} from '../log.js';
 import { onceMore, readUntilAborted } from '../reading.js';
 import { createTail, PAGE_RECORDS } from '../tail.js';
 import { connectEventStore, LEAST_CONNECT_MS, type EventStore } from './client.js';
@@ -16,17 +18,9 @@ import { canPass, maybeWritten } from './faults.js';
 import { createStandingSubscription } from './subscription.js';
 import { parseEventStoreUrl } from './url.js';
 
-export interface EventStoreLogOptions {
+export interface EventStoreLogOptions extends LogOptions {
   /** See url.ts. */
   readonly url: string;
-  /** An append without a known result ends with LogUnavailable after this time. Default 30 s. */
-  readonly unknownAfterMs?: number;
-  /** A connection without an answer is replaced after this time. Default 10 s. */
-  readonly attemptTimeoutMs?: number;
-  /** A waiting follower reads the store this often, in case its subscription is silent. Default 1 s. */
-  readonly pollMs?: number;
-  /** Called once, when the store has lost records: the handle is of no use any more, and whoever has relied on it must stop. */
-  readonly failed?: (error: Error) => void;
 }
 
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];

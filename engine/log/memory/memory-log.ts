@@ -5,7 +5,7 @@ import { createBell, type Bell } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
 import { createAppender, LOST, TAKEN, type Attempted, type Place } from '../appender.js';
 import { createHandleFailure, createKnown, replaced } from '../known.js';
-import { LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
+import { LogUnavailable, type Log, type LogOptions, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { PAGE_RECORDS } from '../tail.js';
 
 /** The records of both streams; they outlive a handle. */
@@ -22,17 +22,11 @@ export function createMemoryStore(): MemoryStore {
 /** The connection between a handle and its store: makes the store attempt an append, and returns the answer. Throws AttemptFailed. */
 export type MemoryLink = (attempt: () => Attempted, timeoutMs: number) => Promise<Attempted>;
 
-export interface MemoryLogOptions {
+export interface MemoryLogOptions extends Omit<LogOptions, 'pollMs'> {
   /** Default: a link that never fails. */
   readonly link?: MemoryLink;
   /** The most records per page. */
   readonly pageRecords?: number;
-  /** An append without a known result ends with LogUnavailable after this time. Default 30 s. */
-  readonly unknownAfterMs?: number;
-  /** An attempt without an answer is given up after this time. Default 10 s. */
-  readonly attemptTimeoutMs?: number;
-  /** Called once, when the store has lost records: the handle is of no use any more. */
-  readonly failed?: (error: Error) => void;
 }
 
 const direct: MemoryLink = async (attempt) => attempt();

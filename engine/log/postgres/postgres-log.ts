@@ -3,7 +3,7 @@ import pg from 'pg';
 import { checkAppend, checkPosition } from '../append-check.js';
 import { createAppender } from '../appender.js';
 import { createHandleFailure, readOverlapping, type HandleFailure } from '../known.js';
-import { BrokenSequence, LogUnavailable, type Log, type LogRecord, type Stream } from '../log.js';
+import { BrokenSequence, LogUnavailable, type Log, type LogOptions, type LogRecord, type Stream } from '../log.js';
 import { onceMore, readUntilAborted } from '../reading.js';
 import { createTail, PAGE_RECORDS, type ReadPage, type Tail } from '../tail.js';
 import { attemptsOf } from './append.js';
@@ -13,17 +13,9 @@ import { CREATE_SCHEMA, LENGTH, MAY_CREATE, STREAM_NUMBERS } from './schema.js';
 import { askServer, UnsupportedPostgres, versionFault } from './server.js';
 import { createSignals } from './signals.js';
 
-export interface PostgresLogOptions {
+export interface PostgresLogOptions extends LogOptions {
   /** `postgresql://…`; must be a direct connection, because LISTEN does not work through a transaction pooler. */
   readonly url: string;
-  /** An append without a known result ends with LogUnavailable after this time. Default 30 s. */
-  readonly unknownAfterMs?: number;
-  /** A connection without an answer is replaced after this time. Default 10 s. */
-  readonly attemptTimeoutMs?: number;
-  /** A waiting follower reads the store this often, in case a wake-up was lost. Default 1 s. */
-  readonly pollMs?: number;
-  /** Called once, when the store has lost records: the handle is of no use any more, and whoever has relied on it must stop. */
-  readonly failed?: (error: Error) => void;
 }
 
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];

@@ -1,12 +1,12 @@
 /** Sets a user's holding to the balances on the chain: reads them, and records them if the read model differs. */
 import { createHoldingsReader } from '../../../command/chain/holdings.js';
 import { syncPosition, type SyncParts } from '../../../command/chain/sync-position.js';
+import type { SyncPosition } from '../../../command/orders/sync-position.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import { recordedBlock, type EngineView } from '../../../engine/run/view.js';
 import type { Database } from '../../../query/database.js';
 import { marketIdOf } from '../../../query/markets.js';
 import { heldPosition } from '../../../query/positions.js';
-import type { SyncPosition } from '../../api/endpoints/sync-position.js';
 import type { ChainAccess } from '../../chains/chain-access.js';
 import type { ChainWatch } from '../../chains/chain-watch.js';
 

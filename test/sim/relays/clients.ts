@@ -2,7 +2,7 @@
 import { createRandom } from '../../support/random-commands.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Relayed } from '../../../command/relayer/relayer.js';
-import { relayEndpoints } from '../../../service/api/endpoints/relayer.js';
+import { relayEndpoints } from '../../../command/relayer/endpoints.js';
 import { ask, type Heard } from '../story/line.js';
 import type { Exchange, ProcessName } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';

@@ -2,7 +2,8 @@
 import { createRandom } from '../../support/random-commands.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Reply } from '../../../service/api/endpoint.js';
-import { cancelOrder, placeOrder } from '../../../service/api/endpoints/orders.js';
+import { cancelOrder } from '../../../command/orders/cancel-order.js';
+import { placeOrder } from '../../../command/orders/place-order.js';
 import type { Exchange, ProcessName } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
 import { ask, type Asking, type Heard } from './line.js';

@@ -1,7 +1,7 @@
 /** What a program hears of a request to a process: the answer, the refusal, or nothing, when the process dies, is slow, or the answer is lost. */
 import { RequestError } from '../../../engine/records/errors.js';
 import type { ApiRequest, Endpoint, Reply } from '../../../service/api/endpoint.js';
-import { cancelOrder } from '../../../service/api/endpoints/orders.js';
+import { cancelOrder } from '../../../command/orders/cancel-order.js';
 import type { Running } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
 

@@ -1,15 +1,14 @@
 /** The endpoint that sets a user's position to the balances on the chain. */
-import { Type } from '../../../engine/records/schema-types.js';
-import { RequestError } from '../../../engine/records/errors.js';
-import * as kind from '../../../query/parameters.js';
-import { MAX_BODY_BYTES } from '../../http/body.js';
-import { problems } from '../../http/problems.js';
-import * as field from '../answer-fields.js';
-import { anybody } from '../authority.js';
-import { objectOf } from '../body.js';
-import { defineEndpoint, type Asked, type Handle } from '../endpoint.js';
-import * as example from '../examples.js';
-import { inPath, inQuery } from '../parameter.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { Type } from '../../engine/records/schema-types.js';
+import * as field from '../../service/api/answer-fields.js';
+import { anybody } from '../../service/api/authority.js';
+import { MAX_BODY_BYTES, objectOf } from '../../service/api/body.js';
+import { defineEndpoint } from '../../service/api/endpoint.js';
+import * as example from '../../service/api/examples.js';
+import { inPath, inQuery } from '../../service/api/parameter.js';
+import { problems } from '../../service/api/problems.js';
+import * as kind from '../../service/api/request-fields.js';
 
 export const syncPosition = defineEndpoint({
   id: 'syncPosition', role: 'api', method: 'POST', path: '/api/v1/positions/{marketId}/sync', tag: 'Users',
@@ -43,6 +42,13 @@ export const syncPosition = defineEndpoint({
   },
   errors: ['unknown_market', 'chain_unavailable', 'disk_full', 'overloaded', 'outcome_unknown', 'not_caught_up', 'unavailable'],
   limit: 'orders', consistent: false,
+}, ({ syncPosition: sync }: { readonly syncPosition: SyncPosition }) => async (params) => {
+  const { success, position, message, logPosition } = await sync({ market: params.market, user: userOf(params) });
+  const { yesShares, noShares, totalInvested } = position;
+  // Amounts are JSON integers that are exact at any size.
+  const body = `{"success":${success},"position":{"yesShares":${yesShares},"noShares":${noShares},"totalInvested":${totalInvested}},`
+    + `"message":${JSON.stringify(message)}}`;
+  return { body, position: logPosition };
 });
 
 /** A position that equals the balances on the chain; shares and stablecoin in units of 1e-6. */
@@ -55,21 +61,12 @@ export interface SyncedPosition {
 }
 
 /** Throws RequestError `unknown_market`, `chain_unavailable`, and the errors of writing a command. */
-export type SyncPosition = (asked: { readonly market: kind.MarketReference; readonly user: string }) => Promise<SyncedPosition>;
-
-/** The handler of the endpoint. Amounts are JSON integers that are exact at any size. */
-export function syncHandler(sync: SyncPosition): Handle<typeof syncPosition> {
-  return async (asked) => {
-    const { success, position, message, logPosition } = await sync({ market: asked.market, user: userOf(asked) });
-    const { yesShares, noShares, totalInvested } = position;
-    const body = `{"success":${success},"position":{"yesShares":${yesShares},"noShares":${noShares},"totalInvested":${totalInvested}},`
-      + `"message":${JSON.stringify(message)}}`;
-    return { body, position: logPosition };
-  };
-}
+export type SyncPosition = (params: { readonly market: kind.MarketReference; readonly user: string }) => Promise<SyncedPosition>;
 
 /** The user in the body or the query; both may name the same user. Throws RequestError. */
-function userOf({ body: { userAddress }, user }: Asked<typeof syncPosition>): string {
+function userOf({ body: { userAddress }, user }: {
+  readonly body: { readonly userAddress: string | undefined }; readonly user: string | undefined;
+}): string {
   if (userAddress !== undefined && user !== undefined && userAddress !== user) {
     const message = 'not one user in the body and another in the query';
     throw new RequestError('invalid_request', `userAddress: ${message}`, [{ field: '/userAddress', message }]);

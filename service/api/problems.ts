@@ -1,8 +1,8 @@
 /** Errors as `application/problem+json` answers (RFC 9457), from the error table. Details of unexpected errors are never sent. */
 import { RequestError } from '../../engine/records/errors.js';
-import { clientText, errors, type ClientError, type ClientErrorCode } from '../api/errors.js';
-import { Problem } from '../api/answer-fields.js';
-import type { ErrorAnswer, ErrorShape, Occurrence } from '../api/error-shape.js';
+import { Problem } from './answer-fields.js';
+import type { ErrorAnswer, ErrorShape, Occurrence } from './error-shape.js';
+import { clientText, errors, type ClientError, type ClientErrorCode } from './errors.js';
 
 /** The `type` of an error's problem document: a reference to its description in the OpenAPI document. */
 export function problemType(code: ClientErrorCode): string {

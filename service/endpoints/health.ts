@@ -1,13 +1,14 @@
-/** The endpoint that tells whether requests should be sent to a process. */
-import { Type } from '../../../engine/records/schema-types.js';
-import { oneOf, optional } from '../../../query/parameters.js';
-import { problems } from '../../http/problems.js';
-import { ROLE_NAMES } from '../../roles/role-names.js';
-import * as field from '../answer-fields.js';
-import { anybody } from '../authority.js';
-import { defineEndpoint } from '../endpoint.js';
-import { inQuery } from '../parameter.js';
-import * as example from '../examples.js';
+/** The endpoints for who runs a process: whether it answers, whether requests should be sent to it, and its metrics. */
+import { Type } from '../../engine/records/schema-types.js';
+import * as field from '../api/answer-fields.js';
+import { anybody } from '../api/authority.js';
+import { defineEndpoint, type Reply } from '../api/endpoint.js';
+import * as example from '../api/examples.js';
+import { inQuery } from '../api/parameter.js';
+import { problems } from '../api/problems.js';
+import { oneOf, optional } from '../api/request-fields.js';
+import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
+import { ofEveryProcess } from './of-every-process.js';
 
 const Readiness = field.answer('Readiness', {
   ready: Type.Boolean(),
@@ -105,7 +106,6 @@ const Readiness = field.answer('Readiness', {
     resolutionTrouble: field.orNull(Type.String(), 'Which quick market the chain has resolved otherwise than the exchange decided, since the process started; null when none.'),
     contradictedMarkets: field.integer('Number of quick markets that the chain has resolved otherwise than the exchange decided, since the process started.'),
     anchorsPassedOver: field.integer('Number of transactions whose anchors the chain\'s settings pass over.'),
-    unkeptBlocks: field.integer('Only of the development chain: number of mined blocks that are not on disk yet; their fills are not confirmed before.'),
   })), { description: 'State of the indexer and settlement roles; each has its own fields.' })),
 });
 
@@ -136,7 +136,7 @@ const readiness = {
   chains: [{
     chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
     waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null,
-    resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0, unkeptBlocks: 0,
+    resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   }],
 };
 
@@ -151,4 +151,25 @@ export const getReadiness = defineEndpoint({
     statuses: { 503: 'Not ready; `reasons` says why.' },
   },
   errors: [], limit: 'none', consistent: false,
-});
+}, ({ readiness: answer }: { readonly readiness: (role: RoleName | undefined) => Promise<Reply> }) => ({ role: asked }) => answer(asked));
+
+export const getLiveness = defineEndpoint({
+  ...ofEveryProcess,
+  id: 'getLiveness', path: '/health/live', summary: 'Whether the process answers', description: 'A process that does not answer should be restarted.',
+  answer: {
+    description: 'The process answers.', schema: field.answer('Liveness', { live: Type.Literal(true) }), examples: { live: { live: true } },
+  },
+  limit: 'none',
+}, () => () => ({ body: '{"live":true}' }));
+
+export const getMetrics = defineEndpoint({
+  ...ofEveryProcess,
+  id: 'getMetrics', path: '/metrics', summary: 'Metrics in Prometheus\' text format',
+  description: 'Durations by route, orders by result, queue, batches, positions, lags, connections, event-loop delay. Served at METRICS_PORT instead, '
+    + 'where that is set.',
+  answer: {
+    description: 'The metrics.', schema: Type.String(), contentType: 'text/plain',
+    examples: { metrics: '# TYPE exchange_engine_position gauge\nexchange_engine_position 4218\n' },
+  },
+  limit: 'none',
+}, ({ scrape }: { readonly scrape: () => Promise<Reply> }) => scrape);

@@ -1,8 +1,8 @@
 /** Errors as the relayer's endpoints answer them: `{"success":false,"error":"…"}`, with the texts that clients of relayers know. */
 import { RequestError } from '../../engine/records/errors.js';
-import { clientText, type ClientError, type ClientErrorCode } from '../api/errors.js';
-import { RelayerError } from '../api/answer-fields.js';
-import type { ErrorShape } from '../api/error-shape.js';
+import { RelayerError } from './answer-fields.js';
+import type { ErrorShape } from './error-shape.js';
+import { clientText, type ClientError, type ClientErrorCode } from './errors.js';
 import { problemOf } from './problems.js';
 
 /** The texts that differ from those of the error table, by code and the detail of the error. */

@@ -1,8 +1,8 @@
 /** The kinds of path and query parameters. Each has a schema, which documents its text, and a parser, which accepts exactly that text. */
-import { Type, type TSchema } from '../engine/records/schema-types.js';
-import { RequestError, type ErrorCode } from '../engine/records/errors.js';
-import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type MarketOutcome } from '../engine/records/fields.js';
-import { ADDRESS, BYTES32 } from '../engine/records/hex.js';
+import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type MarketOutcome } from '../../engine/records/fields.js';
+import { ADDRESS, BYTES32 } from '../../engine/records/hex.js';
+import { Type, type TSchema } from '../../engine/records/schema-types.js';
 
 /** A parameter from an HTTP router or a JSON body: absent, a string, or (when repeated or nested) another value. */
 export interface Given {

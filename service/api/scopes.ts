@@ -1,11 +1,12 @@
 /** The scopes of bearer tokens: what a token allows its holder to ask for. */
-import { RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
 import { RequestError } from '../../engine/records/errors.js';
+import { RelayAction } from '../../engine/records/fields.js';
+import type { ClientErrorCode } from './errors.js';
 
 export type Scope = 'relay' | `relay:${RelayAction}`;
 
 /** Every scope. `relay` includes every `relay:…`. */
-export const SCOPES: readonly Scope[] = ['relay', ...RELAY_ACTIONS.map((action) => `relay:${action}` as const)];
+export const SCOPES: readonly Scope[] = ['relay', ...RelayAction.anyOf.map(({ const: action }) => `relay:${action}` as const)];
 
 /** A token that a request has carried, found valid. */
 export interface BearerToken {
@@ -22,5 +23,5 @@ export function allows(scopes: readonly string[], scope: Scope): boolean {
 
 /** Throws RequestError `insufficient_scope` unless the token has the scope. */
 export function requireScope({ scopes }: Pick<BearerToken, 'scopes'>, scope: Scope): void {
-  if (!allows(scopes, scope)) throw new RequestError('insufficient_scope', scope);
+  if (!allows(scopes, scope)) throw new RequestError<ClientErrorCode>('insufficient_scope', scope);
 }

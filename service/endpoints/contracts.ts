@@ -1,16 +1,20 @@
 /** `GET /api/v1/contracts`: the contracts of each chain with the part of their ABIs that a wallet needs. */
 import { createHash } from 'node:crypto';
-import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
-import { marketFactory } from '../../../contracts-abi/market-factory.js';
-import { market } from '../../../contracts-abi/market.js';
-import { multicall3 } from '../../../contracts-abi/multicall3.js';
-import { optimisticOracle } from '../../../contracts-abi/optimistic-oracle.js';
-import { oracleResolver } from '../../../contracts-abi/oracle-resolver.js';
-import { quickResolver } from '../../../contracts-abi/quick-resolver.js';
-import { settlement } from '../../../contracts-abi/settlement.js';
-import { testUsdc } from '../../../contracts-abi/test-usdc.js';
-import type { Chain, Contracts } from '../../../command/chain/chain.js';
-import type { Reply } from '../endpoint.js';
+import type { Chain, Contracts } from '../../command/chain/chain.js';
+import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
+import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { market } from '../../contracts-abi/market.js';
+import { multicall3 } from '../../contracts-abi/multicall3.js';
+import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
+import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
+import { quickResolver } from '../../contracts-abi/quick-resolver.js';
+import { settlement } from '../../contracts-abi/settlement.js';
+import { testUsdc } from '../../contracts-abi/test-usdc.js';
+import { Type } from '../../engine/records/schema-types.js';
+import * as field from '../api/answer-fields.js';
+import { defineEndpoint, type Reply } from '../api/endpoint.js';
+import * as example from '../api/examples.js';
+import { ofEveryProcess } from './of-every-process.js';
 
 type Entry = Readonly<Record<string, unknown>> & { readonly type: string; readonly name?: string };
 type NameOf<Abi extends readonly Entry[]> = Extract<Abi[number], { readonly type: 'function' }>['name'];
@@ -81,3 +85,51 @@ const ORACLE_RESOLVER = forWallets(oracleResolver.abi, [
 ]);
 const QUICK_RESOLVER = forWallets(quickResolver.abi, ['MAX_PUBLISH_DELAY']);
 const MULTICALL = forWallets(multicall3.abi, ['aggregate3', 'tryAggregate', 'getEthBalance', 'getBlockNumber', 'getCurrentBlockTimestamp']);
+
+const Abi = Type.Array(Type.Object({ type: Type.String() }, { additionalProperties: true }), {
+  description: 'Solidity\'s ABI of the functions that a wallet needs, and of the events and errors: ethers and viem take it as it is.',
+});
+const ChainContract = field.answer('ChainContract', {
+  address: field.orNull(field.Address, 'Where the contract is; null for `market`, since each market has its own `contractAddress`.'), abi: Abi,
+}, { description: 'A contract and how it is called.' });
+const contract = (description: string) => ({ ...ChainContract, description });
+
+const approve = {
+  type: 'function', name: 'approve', stateMutability: 'nonpayable', outputs: [{ name: '', type: 'bool' }],
+  inputs: [{ name: 'spender', type: 'address' }, { name: 'value', type: 'uint256' }],
+};
+const elsewhere = { address: example.contractAddress, abi: [] };
+
+export const getContracts = defineEndpoint({
+  ...ofEveryProcess, id: 'getContracts', path: '/api/v1/contracts', summary: 'Contracts of each chain, with ABIs',
+  description: 'What a wallet needs to fund, approve, split, merge, redeem, cancel on the chain and take part in resolutions. Administration and the operator\'s '
+    + 'functions are left out. `mint` of `collateral` is there on test networks. The answer changes only with the settings: with `If-None-Match` and its `ETag`, '
+    + '304 without a body.',
+  answer: {
+    description: 'The contracts.',
+    schema: field.answer('ChainsContracts', {
+      chains: Type.Array(field.answer('ChainContracts', {
+        chainId: field.ChainId,
+        contracts: field.answer('ContractsByName', {
+          settlement: contract('Settles fills, and cancels orders on the chain.'), conditionalTokens: contract('The shares (ERC-1155): split, merge, redeem, approve.'),
+          collateral: contract('The stablecoin (ERC-20 with permit).'), marketFactory: contract('Finds the contract of a market.'),
+          oracle: contract('Assertions and disputes.'), oracleResolver: contract('Proposes and settles resolutions.'),
+          quickResolver: contract('Resolves quick markets.'), multicall: contract('Several calls as one.'), market: contract('One market.'),
+        }),
+      }), { description: 'Empty when orders settle nowhere.' }),
+    }),
+    examples: {
+      development: {
+        chains: [{
+          chainId: 31_337, contracts: {
+            settlement: elsewhere, conditionalTokens: elsewhere, collateral: { address: example.collateralAddress, abi: [approve] },
+            marketFactory: elsewhere, oracle: elsewhere, oracleResolver: elsewhere, quickResolver: elsewhere, multicall: elsewhere,
+            market: { address: null, abi: [] },
+          },
+        }],
+      },
+    },
+    headers: { ETag: 'Changes when the answer does.' },
+  },
+  limit: 'reads',
+}, ({ contracts }: { readonly contracts: () => Reply }) => contracts);

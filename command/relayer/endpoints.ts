@@ -1,21 +1,16 @@
-/** The relayer's endpoints: one per action that users sign and the service sends, and the nonces that they sign with. */
-import { Type, type TSchema } from '../../../engine/records/schema-types.js';
-import { bodies, type RelayAction } from '../../../command/relayer/bodies.js';
-import { schemaOf } from '../../../command/relayer/body-fields.js';
-import type { Relay } from '../../../command/relayer/relayer.js';
-import type { ClientErrorCode } from '../errors.js';
-import * as kind from '../../../query/parameters.js';
-import { requireScope } from '../../access/scopes.js';
-import { MAX_BODY_BYTES } from '../../http/body.js';
-import { problems } from '../../http/problems.js';
-import { relayerErrors } from '../../http/relayer-errors.js';
-import * as field from '../answer-fields.js';
-import { anybody, bearer, type TokenAuthority } from '../authority.js';
-import { bytesOf, type Body } from '../body.js';
-import { bind, defineEndpoint, type AnswerEntry, type Endpoint, type Handle, type Route } from '../endpoint.js';
-import * as example from '../examples.js';
-import { inQuery } from '../parameter.js';
-import * as parameter from '../parameters.js';
+/** The relayer's endpoints: one per action that users sign and the service sends. */
+import { Type, type TSchema } from '../../engine/records/schema-types.js';
+import * as field from '../../service/api/answer-fields.js';
+import { bearer } from '../../service/api/authority.js';
+import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
+import { defineEndpoint, type AnswerEntry } from '../../service/api/endpoint.js';
+import type { ClientErrorCode } from '../../service/api/errors.js';
+import * as example from '../../service/api/examples.js';
+import { relayerErrors } from '../../service/api/relayer-errors.js';
+import { requireScope } from '../../service/api/scopes.js';
+import { bodies, type RelayAction } from './bodies.js';
+import { schemaOf } from './body-fields.js';
+import type { Relay } from './relayer.js';
 
 /** A batch of redemptions is larger than other bodies. */
 const MAX_BATCH_BYTES = 256 * 1024;
@@ -72,23 +67,34 @@ function withBondPermit(schema: TSchema): TSchema {
   return { ...schema, dependentRequired: Object.fromEntries(names.map((name) => [name, names.filter((other) => other !== name)])) };
 }
 
-/** An endpoint whose requests carry a bearer token and a signed body. */
-type RelayEndpoint = Endpoint & { readonly authority: TokenAuthority; readonly body: Body<Buffer> };
-
-function relayEndpoint(action: RelayAction, { id, summary, description }: { id: string; summary: string; description: string }): RelayEndpoint {
+function relayEndpoint(
+  action: RelayAction, { id, summary, description }: { id: string; summary: string; description: string },
+) {
   const isBatch = action === 'batch-ctf-redemption';
-  return {
+  const schema = action === 'propose-resolution' ? withBondPermit(schemaOf(bodies[action])) : schemaOf(bodies[action]);
+  const scope = `relay:${action}` as const;
+  return defineEndpoint({
     id, summary, role: 'relayer', method: 'POST', path: `/api/v1/relayer/${action}`, tag: 'Relayer', parameters: {},
     description: `${description} ${isBatch ? '' : ONE_TRANSACTION}`.trim(),
-    body: bytesOf(action === 'propose-resolution' ? withBondPermit(schemaOf(bodies[action])) : schemaOf(bodies[action]), { limitBytes: isBatch ? MAX_BATCH_BYTES : MAX_BODY_BYTES, examples: { request: examples[action] } }),
-    authority: bearer(`relay:${action}`), errorShape: relayerErrors, answer: isBatch ? relayedBatch : relayed, errors: ERRORS, limit: 'orders', consistent: false,
-  };
+    body: bytesOf(schema, {
+      limitBytes: isBatch ? MAX_BATCH_BYTES : MAX_BODY_BYTES, examples: { request: examples[action] },
+    }),
+    authority: bearer(scope), errorShape: relayerErrors, answer: isBatch ? relayedBatch : relayed, errors: ERRORS,
+    limit: 'orders', consistent: false,
+  }, ({ relay }: { readonly relay: Relay }) => async ({ body: bytes }, { token }) => {
+    const authorise = () => { requireScope(token, scope); };
+    const { txHash, status } = await relay({ action, bytes, token: String(token.id), authorise });
+    const reply = isBatch
+      ? { success: true, txHash, status: status === 'pending' ? 'pending' : 'confirmed' }
+      : { success: true, tx_hash: txHash };
+    return { body: JSON.stringify(reply) };
+  });
 }
 
 const signedAs = (name: string) => `Signed as \`${name}\` of signedActions in /api/v1/config says.`;
 
 /** By action. */
-export const relayEndpoints: Readonly<Record<RelayAction, RelayEndpoint>> = {
+export const relayEndpoints: Readonly<Record<RelayAction, ReturnType<typeof relayEndpoint>>> = {
   'ctf-approval': relayEndpoint('ctf-approval', {
     id: 'relayApproval', summary: 'Approve the settlement contract for conditional tokens, or revoke that', description: signedAs('ctf-approval'),
   }),
@@ -118,55 +124,3 @@ export const relayEndpoints: Readonly<Record<RelayAction, RelayEndpoint>> = {
     id: 'relayMerge', summary: 'Turn complete sets of shares into stablecoin', description: signedAs('ctf-merge'),
   }),
 };
-
-const Nonce = Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'The next nonce, in decimal digits.' });
-
-export const getUserNonces = defineEndpoint({
-  id: 'getUserNonces', role: 'relayer', method: 'GET', path: '/api/v1/users/{address}/nonces', tag: 'Relayer',
-  summary: 'The nonces that a user signs next', description: 'Read from the chain. What each is for stands in signedActions of /api/v1/config. Nonces of '
-    + 'markets are packed (key * 2^64 + counter), as they are signed. Lists the 100 newest markets, or the one that is named.',
-  parameters: {
-    user: parameter.userInPath, chainId: parameter.chainId,
-    marketId: inQuery('market', kind.optional(kind.marketId), { description: 'Only this market.', example: example.marketId }),
-  },
-  authority: anybody, errorShape: problems,
-  answer: {
-    description: 'The nonces.',
-    schema: field.answer('UserNonces', {
-      address: field.Address, chainId: field.ChainId,
-      owner: { ...Nonce, description: 'Of approvals, splits and merges.' }, token: { ...Nonce, description: 'Of ERC-2612 permits.' },
-      markets: Type.Array(field.answer('MarketNonces', {
-        marketId: field.Bytes32, contractAddress: field.Address,
-        bond: Type.String({ description: 'What a proposal signs as `bond`, in units of 1e-6, in decimal digits: the bond of the proposal that is there, '
-          + 'else the greater of the market\'s own bond and the oracle\'s minimum at present.' }),
-        condition: { ...Nonce, description: 'Of redemptions.' }, market: { ...Nonce, description: 'Of proposals and settlements.' },
-      })),
-    }),
-    examples: {
-      'one market': {
-        address: example.alice, chainId: 31_337, owner: '2', token: '1',
-        markets: [{
-          marketId: example.marketId, contractAddress: example.contractAddress, bond: '10000000',
-          condition: '34909474936944979506930092012594866316285105204929593068756992',
-          market: '34909474936944979506930092012594866316285105204929593068756993',
-        }],
-      },
-    },
-  },
-  errors: ['unknown_chain', 'unknown_market', 'chain_unavailable'], limit: 'reads', consistent: false,
-});
-
-export type GetUserNonces = Handle<typeof getUserNonces>;
-
-/** The routes of role `relayer`. */
-export function relayerRoutes({ relay, getUserNonces: nonces }: { readonly relay: Relay; readonly getUserNonces: GetUserNonces }): Route[] {
-  const entries = Object.entries(relayEndpoints) as [RelayAction, RelayEndpoint][];
-  const routes = entries.map(([action, endpoint]) => bind(endpoint, async ({ body: bytes }, { token }) => {
-    const { txHash, status } = await relay({ action, bytes, token: String(token.id), authorise: () => { requireScope(token, `relay:${action}`); } });
-    const body = action === 'batch-ctf-redemption'
-      ? { success: true, txHash, status: status === 'pending' ? 'pending' : 'confirmed' }
-      : { success: true, tx_hash: txHash };
-    return { body: JSON.stringify(body) };
-  }));
-  return [...routes, bind(getUserNonces, nonces)];
-}
