@@ -36,7 +36,7 @@ export interface HistorySource {
   readonly ownOrders: OwnOrders;
 }
 
-export interface EventsAsked {
+export interface EventsParams {
   readonly from?: number;
   readonly limit?: number | undefined;
   readonly filter?: HistoryFilter;
@@ -49,7 +49,7 @@ export interface EventsAsked {
  * an empty page means the end; with one the end is where `next` is above the position.
  */
 export async function events(
-  { log, ownOrders }: HistorySource, { from = 0, limit = EVENTS_LIMIT.byDefault, filter = {} }: EventsAsked,
+  { log, ownOrders }: HistorySource, { from = 0, limit = EVENTS_LIMIT.byDefault, filter = {} }: EventsParams,
 ): Promise<EventsPage> {
   const length = await log.length('outcomes');
   const items: string[] = [];
@@ -80,21 +80,21 @@ export interface StreamParts extends HistorySource {
  * The same items, one per line, up to `limit` or to the newest one at the beginning. Nothing is read before a line is asked for, and one
  * chunk at a time, so a reader that is slow costs no memory. Throws LogUnavailable, and BrokenSequence when the log has less than it said.
  */
-export async function streamEvents(parts: StreamParts, { from = 0, limit = Infinity, filter = {} }: EventsAsked): Promise<EventsStream> {
+export async function streamEvents(parts: StreamParts, { from = 0, limit = Infinity, filter = {} }: EventsParams): Promise<EventsStream> {
   const length = await parts.log.length('outcomes');
   return { position: length - 1, lines: linesOf(parts, { from, end: length, limit, filter }) };
 }
 
-async function* linesOf(parts: StreamParts, asked: Asked): EventsStream['lines'] {
+async function* linesOf(parts: StreamParts, search: Search): EventsStream['lines'] {
   let sentMs = parts.now();
-  for await (const { items } of chunks(parts, asked)) {
+  for await (const { items } of chunks(parts, search)) {
     if (items.length === 0 && parts.now() - sentMs < SILENCE_MS) continue;
     yield Buffer.from(items.length === 0 ? '\n' : items.map((text) => `${text}\n`).join(''));
     sentMs = parts.now();
   }
 }
 
-interface Asked {
+interface Search {
   readonly from: number;
   readonly end: number;
   readonly limit: number;
@@ -107,8 +107,10 @@ interface Chunk {
   readonly next: number;
 }
 
-async function* chunks({ log, ownOrders, turns = atOnce }: HistorySource & { turns?: Turns }, asked: Asked): AsyncGenerator<Chunk, void, undefined> {
-  const { from, end, limit, filter } = asked;
+async function* chunks(
+  { log, ownOrders, turns = atOnce }: HistorySource & { turns?: Turns }, search: Search,
+): AsyncGenerator<Chunk, void, undefined> {
+  const { from, end, limit, filter } = search;
   let size = FIRST_CHUNK;
   let left = limit;
   let next = from;

@@ -51,13 +51,13 @@ export function createHistory({ log, db, now, most = HISTORY_STREAMS, stallMs = 
   return {
     list: (query, { ip, signal }) => unlessLogAway(async () => {
       const { from, limit, contentType, market, trader, event } = query;
-      const asked = { from, limit, filter: { market, trader, event } };
+      const params = { from, limit, filter: { market, trader, event } };
       // Whose orders are cancelled, only the read models know.
       if (trader !== undefined) await db.waitForPosition(await log.length('outcomes') - 1, { signal });
-      if (contentType !== NDJSON) return events(parts, asked);
+      if (contentType !== NDJSON) return events(parts, params);
       const leave = places.enter(ip);
       try {
-        const { lines, position } = await streamEvents(parts, asked);
+        const { lines, position } = await streamEvents(parts, params);
         return { ...held(lines, { stallMs, ended: leave }), position, headers: UNBUFFERED, finite: true };
       } catch (error) {
         leave();

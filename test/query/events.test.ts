@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { recordId } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
-import { events as eventsOf, streamEvents, type EventsAsked } from '../../query/history/events.js';
+import { events as eventsOf, streamEvents, type EventsParams } from '../../query/history/events.js';
 import { createTurns } from '../../query/turns.js';
 import { recordedHistory as history } from '../support/recorded-history.js';
 
 const ownOrders = () => assert.fail('nobody asks for a trader');
-const events = (log: Log, asked: EventsAsked) => eventsOf({ log, ownOrders }, asked);
+const events = (log: Log, asked: EventsParams) => eventsOf({ log, ownOrders }, asked);
 
 /** The whole stream as text, and the position that it tells. */
-async function streamed(log: Log, asked: EventsAsked, now = () => 0): Promise<{ text: string; position: number }> {
+async function streamed(log: Log, asked: EventsParams, now = () => 0): Promise<{ text: string; position: number }> {
   const { lines, position } = await streamEvents({ log, ownOrders, turns: createTurns(1), now }, asked);
   let text = '';
   for await (const piece of lines) text += piece.toString();
@@ -83,7 +83,7 @@ describe('query: events', () => {
 
   it('streams from any position to the newest entry at the beginning, or as many entries as asked for', async () => {
     const log = history(1_300);
-    const positions = async (asked: EventsAsked) => (await streamed(log, asked)).text.split('\n').filter(Boolean)
+    const positions = async (asked: EventsParams) => (await streamed(log, asked)).text.split('\n').filter(Boolean)
       .map((line) => (JSON.parse(line) as { position: number }).position);
     const all = Array.from({ length: 1_300 }, (_, i) => i);
     assert.deepEqual(await positions({}), all);
