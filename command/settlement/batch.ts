@@ -1,7 +1,12 @@
 /** Composes one settlement transaction: as many of the due fills, in order, as its gas and its size allow. */
+import type { Log } from '../../engine/log/log.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
-import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
-import { settleBytes, type SettleBatch, type SettledFill, type SettledPermit } from './settle-calldata.js';
+import type { Chain } from '../chain/chain.js';
+import { createSignedOrders } from '../feed/signed-orders.js';
+import type { LaneRequest } from '../lane/requests.js';
+import type { MatchedFill } from './feed-changes.js';
+import { encodeSettleBatch, settleBytes, type SettleBatch, type SettledFill, type SettledPermit } from './settle-calldata.js';
+import type { SettlementNote } from './submission.js';
 
 /** The limits of one transaction. */
 export interface BatchLimits {
@@ -28,7 +33,7 @@ export function limitsWithin(limits: BatchLimits, blockGasLimit: bigint): BatchL
 export const SETTLE_GAS = { base: 100_000, fill: 260_000, permit: 190_000, byte: 16 } as const;
 
 export interface Batch {
-  readonly fills: readonly UnsettledFill[];
+  readonly fills: readonly Omit<MatchedFill, 'chainId'>[];
   /** Numbers of the orders whose permits the transaction uses. */
   readonly permits: readonly number[];
   readonly gasLimit: number;
@@ -37,7 +42,7 @@ export interface Batch {
 
 export interface BatchRequest {
   /** In the order in which they are to settle. */
-  readonly fills: readonly UnsettledFill[];
+  readonly fills: readonly Omit<MatchedFill, 'chainId'>[];
   /** Every order of the fills, by its number. */
   readonly orders: ReadonlyMap<number, PlaceOrder>;
   /** Whether an order's permit was in a transaction that is final. */
@@ -54,7 +59,7 @@ export interface BatchRequest {
 export function composeBatch({ fills, orders, permitUsed, nowS, limits = BATCH_LIMITS }: BatchRequest): Batch {
   const listed = new Map<number, ListedOrder>();
   const permits: NumberedPermit[] = [];
-  const taken: UnsettledFill[] = [];
+  const taken: Omit<MatchedFill, 'chainId'>[] = [];
   const settled: SettledFill[] = [];
   let gasLimit = 0;
   for (const fill of fills) {
@@ -109,4 +114,59 @@ function permitOf({ trader, permit }: PlaceOrder, orderNumber: number, nowS: num
 function inNonceOrder(permits: readonly SettledPermit[]): SettledPermit[] {
   return permits.map(({ owner, permit }) => ({ owner, permit }))
     .sort((a, b) => a.owner === b.owner ? Number(BigInt(a.permit.nonce) - BigInt(b.permit.nonce)) : a.owner < b.owner ? -1 : 1);
+}
+
+export interface BatchParts {
+  readonly chain: Pick<Chain, 'contracts'>;
+  readonly log: Pick<Log, 'read'>;
+  /** A recent log position and the digest up to it. */
+  readonly history: () => SettleBatch['history'];
+  /** Throws an error when the chain cannot settle the orders of this history at all. Called before each request until it has not thrown. */
+  readonly checkOrder: (order: PlaceOrder) => void;
+  /** A new UUID. */
+  readonly newId: () => string;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+  readonly limits?: BatchLimits | undefined;
+}
+
+export interface Batches {
+  /** A request for as many of the fills as fit, from the first on. Throws LogUnavailable, NoSuchOrder, and what `checkOrder` throws. */
+  prepare(due: readonly MatchedFill[], blockGasLimit: bigint | undefined): Promise<LaneRequest & { readonly note: SettlementNote }>;
+  /** Notes that the permits of these orders were in a final transaction. */
+  permitsUsed(orderNumbers: readonly number[]): void;
+}
+
+/** How many orders are remembered whose permits are final. Forgetting one only costs some gas. */
+const MAX_USED_PERMITS = 10_000;
+
+/** Makes transactions of fills, with the signed orders from the log, and remembers which permits are already on the chain. */
+export function createBatches({ chain, log, history, checkOrder, newId, now, limits = BATCH_LIMITS }: BatchParts): Batches {
+  const signedOrders = createSignedOrders(log);
+  const used = new Set<number>();
+  let isChecked = false;
+  return {
+    async prepare(due, blockGasLimit) {
+      const orders = await signedOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
+      const [first] = orders.values();
+      if (!isChecked && first !== undefined) {
+        checkOrder(first);
+        isChecked = true;
+      }
+      const { fills, permits, gasLimit, content } = composeBatch({
+        fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => used.has(number),
+        limits: blockGasLimit === undefined ? limits : limitsWithin(limits, blockGasLimit),
+      });
+      const note = { fills: fills.map(({ fill }) => fill), permits };
+      const data = encodeSettleBatch({ ...content, history: history() });
+      return { id: newId(), to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note };
+    },
+    permitsUsed(orderNumbers) {
+      for (const number of orderNumbers) used.add(number);
+      for (const number of used) {
+        if (used.size <= MAX_USED_PERMITS) break;
+        used.delete(number);
+      }
+    },
+  };
 }

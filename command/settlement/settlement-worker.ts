@@ -1,37 +1,31 @@
 /**
- * The settlement worker: puts fills that the chain has not settled yet into transactions, in order, and asks a lane to send them. It never
- * marks a fill as settled: only the indexer does, from the chain's events.
+ * The settlement worker: reads the fills that are due from the queue, puts them into transactions, and asks a lane to send them. What happened to
+ * them it writes into the queue, as `fill-state.ts` says. It never marks a fill as settled: only the indexer does, from the chain's events.
  */
-import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Log } from '../../engine/log/log.js';
-import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
+import type { PlaceOrder } from '../../engine/records/commands.js';
 import { startReactor, type StandBy } from '../../engine/reactor.js';
+import type { Report } from '../../engine/report.js';
 import { orAborted } from '../../engine/waiting.js';
 import type { Chain } from '../chain/chain.js';
-import type { Report } from '../../engine/report.js';
-import { NoSuchOrder, createSignedOrders } from '../feed/signed-orders.js';
-import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
-import { BATCH_LIMITS, composeBatch, limitsWithin, type BatchLimits } from './batch.js';
-import { encodeSettleBatch } from './settle-calldata.js';
-import { QUEUE_RULES, SettlementQueue, type FoundRequest, type Passed, type QueueRules, type QueueStatus } from './settlement-queue.js';
+import { NoSuchOrder } from '../feed/signed-orders.js';
+import {
+  OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneUser, type RequestStatus, type TrackedRequest,
+} from '../lane/requests.js';
+import { createBatches, type BatchLimits, type Batches } from './batch.js';
+import { firstBatch, hasSucceeded, isOver, next, whatHappened, type Happening } from './fill-state.js';
+import type { Intake } from './intake.js';
+import { createLaneView } from './lane-view.js';
+import { createPace, type Pace } from './pace.js';
+import { reportLeft, reportMissing, reportRefused } from './reports.js';
+import { QUEUE_RULES, SETTLEMENT_TIMINGS, type QueueRules, type SettlementTimings } from './rules.js';
+import { NOTHING_WAITS, type QueuedFill, type SettlementStore } from './store.js';
 import { readNote, type SettlementNote } from './submission.js';
-import { tellOf } from './tell.js';
-
-/** What the worker reads of the history. Reads within one turn of the event loop see the same state. */
-export interface SettlementView {
-  /** All of the chain's unsettled fills below this number are in `unsettled`. */
-  readonly nextFill: () => number;
-  /** The chain's unsettled fills with number `from` or higher, in ascending order; not all of them while very many wait. */
-  readonly unsettled: (from: number) => Iterable<UnsettledFill>;
-  /** The history has every fact of the blocks below this one. */
-  readonly nextBlock: () => number;
-  /** A recent log position and the digest up to it. There has been a fill. */
-  readonly history: () => { readonly position: number; readonly digest: Uint8Array };
-}
 
 export interface SettlementOptions {
   readonly chain: Pick<Chain, 'chainId' | 'contracts'>;
-  readonly view: SettlementView;
+  /** Gives the queue to the process that takes in the fills, and says how far the history has come. */
+  readonly intake: Pick<Intake, 'held' | 'watermark' | 'barrier' | 'history' | 'status'>;
   readonly log: Pick<Log, 'read'>;
   /** The lane's user with purpose `settlement`. One process settles a chain; the others stand by. */
   readonly lane: LaneUser;
@@ -54,30 +48,22 @@ export interface SettlementOptions {
   readonly timings?: Partial<SettlementTimings>;
 }
 
-export interface SettlementTimings {
-  readonly pollMs: number;
-  /** The first pause after a failure; doubled with each further failure, up to `maxRetryMs`. */
-  readonly retryMs: number;
-  readonly maxRetryMs: number;
-  /** How often the lane's state is read without a wake-up, since a wake-up may be lost. */
-  readonly laneLookMs: number;
-  /** After this time without a sign of a process that works on the lane, the worker reports trouble. */
-  readonly laneSilentMs: number;
-  /** The most transactions that have not ended. */
-  readonly maxOpen: number;
-  /** The most requests that the lane has not taken yet. */
-  readonly maxAsked: number;
-}
-
-export const SETTLEMENT_TIMINGS: SettlementTimings = {
-  pollMs: 25, retryMs: 250, maxRetryMs: 10_000, laneLookMs: 500, laneSilentMs: 30_000, maxOpen: 256, maxAsked: 16,
-};
-
-export interface SettlementStatus extends QueueStatus {
+export interface SettlementStatus {
   /** Whether this process settles the chain; if not, another process may. */
   readonly holds: boolean;
-  /** The number of waiting fills; counting stops at 10,000. */
+  /** The number of fills in the queue that are in no request; counting stops at 10,000. */
   readonly waiting: number;
+  /** The number of requests that are not concluded, and of the fills in them. */
+  readonly transactions: number;
+  readonly inHand: number;
+  /** Waiting fills that go in smaller batches, since an earlier transaction did not settle them or could not be made. */
+  readonly troubled: number;
+  /** Whether transactions go one at a time because too many reverted in a row, or one left all its fills untouched. */
+  readonly slow: boolean;
+  /** When the oldest request was asked that the lane has not taken yet, in milliseconds; absent when the lane has taken all. */
+  readonly askedSinceMs?: number;
+  /** When the fill that waits longest began to wait, in milliseconds; absent when none waits. */
+  readonly oldestWaitingSinceMs?: number;
   /** What stops the worker or its lane at present, and since when; absent when nothing does. */
   readonly trouble?: string;
 }
@@ -90,165 +76,167 @@ export interface Settlement {
 
 /** Batches per request to the lane: enough to share a commit, and few enough that the lane works while the next ones are made. */
 const ASKED_TOGETHER = 4;
-/** How many orders are remembered whose permits are final. Forgetting one only costs some gas. */
-const MAX_USED_PERMITS = 10_000;
 
 /** Starts the worker. Every failure is reported and retried with growing pauses. */
 export function runSettlement(options: SettlementOptions): Settlement {
-  const { chain, view, signal, report, now } = options;
-  const timings = { ...SETTLEMENT_TIMINGS, ...options.timings };
-  const queue = new SettlementQueue(view.unsettled, { ...QUEUE_RULES, ...options.rules });
-  const worker = new Worker(options, { queue, timings });
+  const { chain, signal, report, timings } = options;
+  const worker = new SettlementWorker(options);
+  const { retryMs, maxRetryMs } = { ...SETTLEMENT_TIMINGS, ...timings };
   const reactor = startReactor({
     hold: (standBy) => worker.hold(standBy),
     round: (held) => worker.round(held),
     rest: (held) => worker.rest(held),
-    release: (held) => held.close(),
+    release: ({ lane }) => lane.close(),
     isLoss: (error) => error instanceof OutboxUnavailable,
-    backoff: { firstMs: timings.retryMs, longestMs: timings.maxRetryMs },
+    backoff: { firstMs: retryMs, longestMs: maxRetryMs },
     who: `chain ${chain.chainId}: settlement`, report, signal,
   });
   return {
     done: reactor.done,
     status() {
-      queue.observe(view.nextFill(), now());
       const holds = reactor.held() !== undefined;
       const trouble = reactor.trouble() ?? (holds ? worker.troubleOfLane() : undefined);
-      return { ...queue.status(), waiting: queue.waiting(), holds, ...trouble === undefined ? {} : { trouble } };
+      return { ...worker.status(), holds, ...trouble === undefined ? {} : { trouble } };
     },
   };
 }
 
-class Worker {
-  private readonly batches: ReturnType<typeof createBatches>;
+/** The queue, which belongs to the intake, and the lane. */
+export interface Held { readonly store: SettlementStore; readonly lane: HeldLaneUser }
+
+/** A request that is not concluded, as the lane last told of it. */
+interface OpenRequest {
+  readonly id: string;
+  readonly note: SettlementNote;
+  readonly askedAtMs: number;
+  readonly status: RequestStatus;
+}
+
+/** What the reactor runs. Tests run its rounds themselves. */
+export class SettlementWorker {
+  private readonly rules: QueueRules;
+  private readonly timings: SettlementTimings;
+  private readonly batches: Batches;
   private readonly laneView: ReturnType<typeof createLaneView>;
-  /** Concluded and refused requests that the outbox still lists. They are forgotten before the next request: no fill may be listed twice. */
-  private forgettable: string[] = [];
+  private readonly pace: Pace;
+  private readonly requests = new Map<string, OpenRequest>();
+  private askedMs = -Infinity;
   /** Whether the history has caught up once since the start: an earlier process's transaction may have settled fills in the last blocks. */
   private begun = false;
   private catchingUp = false;
-  /** Successful transactions that are not told of yet: the chain is to say whether other ones have settled the fills that they left. */
-  private untold: Passed[] = [];
+  /** When the queue was read last, how far the feed had come then, and when it is to be read again though nothing new has come. */
+  private looked = { atMs: -Infinity, watermark: -1, againMs: -Infinity };
+  private counted = { ...NOTHING_WAITS, atMs: -Infinity, isCurrent: false };
 
-  constructor(
-    private readonly options: SettlementOptions,
-    private readonly parts: { readonly queue: SettlementQueue; readonly timings: SettlementTimings },
-  ) {
-    this.batches = createBatches(options);
-    this.laneView = createLaneView(parts.timings, options.now);
+  constructor(private readonly options: SettlementOptions) {
+    const { chain, log, intake, checkOrder, newId, now, limits } = options;
+    this.rules = { ...QUEUE_RULES, ...options.rules };
+    this.timings = { ...SETTLEMENT_TIMINGS, ...options.timings };
+    this.batches = createBatches({ chain, log, history: () => intake.history(), checkOrder, newId, now, limits });
+    this.laneView = createLaneView(this.timings, now);
+    this.pace = createPace(this.rules);
+  }
+
+  /** Takes the queue and the lane, and compares them: requests of an earlier process, or of this one before it lost them, may be under way. */
+  async hold(standBy: StandBy): Promise<Held> {
+    const store = await this.options.intake.held(standBy.signal);
+    const lane = await this.options.lane.hold(standBy);
+    try {
+      // Another process may have taken over the intake while this one waited for the lane.
+      store.check();
+      await this.recover({ store, lane });
+      return { store, lane };
+    } catch (error) {
+      await lane.close();
+      throw error;
+    }
   }
 
   /** One round of work. Resolves with true when something was done, so that there may be more to do. */
-  async round(held: HeldLaneUser): Promise<boolean> {
-    const { view, now, signal, catchUp, verify } = this.options;
-    const { queue, timings } = this.parts;
-    if (this.laneView.isRung()) this.hear(await held.changes());
-    if (this.laneView.isDue()) this.laneView.seen(await held.state());
-    queue.observe(view.nextFill(), now());
-    for (const passed of queue.pass(view.nextBlock(), now())) this.conclude(passed);
-    if (this.forgettable.length > 0) {
-      await held.forget(this.forgettable);
-      this.forgettable = [];
+  async round(held: Held): Promise<boolean> {
+    const { signal, catchUp, verify } = this.options;
+    held.store.check();
+    if (this.laneView.isRung()) await this.hear(held.store, await held.lane.changes());
+    if (this.laneView.isDue()) this.laneView.seen(await held.lane.state());
+    await this.conclude(held);
+    await this.count(held.store);
+    const { asked, open } = this.openCounts();
+    const room = Math.min(this.timings.maxAsked - asked, this.timings.maxOpen - open);
+    if (room <= 0 || !this.pace.allows(this.requests.size, this.options.now())) {
+      if (this.looked.watermark !== this.options.intake.watermark()) this.counted.isCurrent = false;
+      return false;
     }
-    await this.lookAtDoubts();
-    const { asked, open } = queue.counts();
-    const room = Math.min(timings.maxAsked - asked, timings.maxOpen - open);
-    if (room <= 0 || queue.due(now()).length === 0) return false;
+    // An idle lane gets its first batch at once.
+    const most = asked === 0 ? 1 : Math.min(room, ASKED_TOGETHER);
+    const due = await this.due(held.store, most);
+    if (due.length === 0) return false;
     if (!this.begun) {
       await orAborted(catchUp(), signal);
       this.begun = true;
       return true;
     }
     await orAborted(verify(), signal);
-    // An idle lane gets its first batch at once.
-    await this.ask(held, asked === 0 ? 1 : Math.min(room, ASKED_TOGETHER));
+    await this.ask(held, due, most);
     return true;
   }
 
-  async rest(held: HeldLaneUser): Promise<void> {
-    if (await held.wait(this.options.signal, this.parts.timings.pollMs) === 'rung') this.laneView.hasRung();
+  async rest({ lane }: Held): Promise<void> {
+    if (await lane.wait(this.options.signal, this.timings.pollMs) === 'rung') this.laneView.hasRung();
   }
 
-  troubleOfLane(): SettlementStatus['trouble'] {
-    return this.laneView.trouble(this.parts.queue.counts().asked > 0);
+  troubleOfLane = (): SettlementStatus['trouble'] => this.laneView.trouble(this.openCounts().asked > 0);
+
+  status(): Omit<SettlementStatus, 'holds' | 'trouble'> {
+    // A process that stands by does not know what the other one does.
+    const standsBy = this.options.intake.status().standby;
+    const requests = standsBy ? [] : [...this.requests.values()];
+    const { waiting, troubled, oldestSinceMs } = standsBy ? NOTHING_WAITS : this.counted;
+    const asked = requests.filter(({ status }) => status.kind === 'waiting').map(({ askedAtMs }) => askedAtMs);
+    return {
+      waiting, troubled, slow: this.pace.isSlow(),
+      transactions: requests.length, inHand: requests.reduce((sum, { note }) => sum + note.fills.length, 0),
+      ...asked.length === 0 ? {} : { askedSinceMs: Math.min(...asked) },
+      ...oldestSinceMs === undefined ? {} : { oldestWaitingSinceMs: oldestSinceMs },
+    };
   }
 
-  /** Takes the ownership and restores the open requests: those of an earlier process, or of this one before it lost the outbox. */
-  async hold(standBy: StandBy): Promise<HeldLaneUser> {
-    const { lane, view, now } = this.options;
-    const held = await lane.hold(standBy);
-    try {
-      const requests = await held.changes();
-      this.laneView.seen(await held.state());
-      this.forgettable = [];
-      this.parts.queue.restore(requests.flatMap((request) => this.found(request)), { nextFill: view.nextFill(), nowMs: now() });
-      this.hear(requests);
-      return held;
-    } catch (error) {
-      await held.close();
-      throw error;
+  /** Makes the queue agree with the requests that the lane lists. */
+  private async recover({ store, lane }: Held): Promise<void> {
+    const { chain: { chainId }, report } = this.options;
+    const listed = await lane.changes();
+    this.laneView.seen(await lane.state());
+    const before = new Map(this.requests);
+    this.requests.clear();
+    for (const { id, note, askedAtMs } of listed) {
+      const settlement = readNote(note);
+      if (settlement === undefined) report('alarm', `chain ${chainId}: the note of request ${id} names no fills: the request is ignored`);
+      else this.requests.set(id, { id, note: settlement, askedAtMs, status: before.get(id)?.status ?? { kind: 'waiting' } });
     }
+    const named = [...this.requests.values()].flatMap(({ note }) => note.fills);
+    const namedSet = new Set(named);
+    const unknown = (await store.requested(chainId)).filter(({ fill }) => !namedSet.has(fill));
+    const found = named.length === 0 ? [] : (await store.fills(chainId, named)).filter(({ state }) => state !== 'requested');
+    this.looked.againMs = -Infinity;
+    await this.change(store, [...this.moved(unknown, 'unknown to the lane'), ...this.moved(found, 'found with the lane')]);
+    await this.hear(store, listed);
   }
 
-  private found({ id, note, askedAtMs }: TrackedRequest): FoundRequest[] {
-    const settlement = readNote(note);
-    if (settlement !== undefined) return [{ id, note: settlement, askedAtMs }];
-    this.options.report('alarm', `chain ${this.options.chain.chainId}: the note of request ${id} names no fills: the request is ignored`);
-    return [];
-  }
-
-  /** Asks the lane for the due batches, at most `most` of them, in one request. */
-  private async ask(held: HeldLaneUser, most: number): Promise<void> {
-    const { signal, now } = this.options;
-    const { queue } = this.parts;
-    const requests: LaneRequest[] = [];
-    let failure: unknown;
-    for (let due = queue.due(now()); due.length > 0 && requests.length < most && failure === undefined; due = queue.due(now())) {
-      try {
-        const request = await this.batches.prepare(due, this.laneView.blockGasLimit());
-        // In hand before the request: if the outbox fails meanwhile, its list decides which fills are in hand.
-        queue.take(request, now());
-        requests.push(request);
-      } catch (error) {
-        if (error instanceof NoSuchOrder) this.setAside(due, error);
-        else failure = error;
-      }
-    }
-    if (requests.length > 0 && !signal.aborted) await held.ask(requests);
-    if (failure !== undefined) throw failure;
-  }
-
-  private hear(changed: readonly TrackedRequest[]): void {
-    const { queue } = this.parts;
-    const { now } = this.options;
+  private async hear(store: SettlementStore, changed: readonly TrackedRequest[]): Promise<void> {
     this.laneView.heard();
-    for (const { id, status, note } of changed) {
-      switch (status.kind) {
-        case 'waiting': break;
-        case 'sent': queue.sent(id); break;
-        case 'refused': this.refused(id, readNote(note)?.fills ?? [], status.reason); break;
-        case 'ended':
-          queue.over(id, status.ending, now());
-          if (status.ending.kind === 'mined') this.hurry();
-      }
+    const reverted: { readonly note: SettlementNote; readonly others: boolean }[] = [];
+    for (const { id, status } of changed) {
+      const request = this.requests.get(id);
+      if (request === undefined || request.status.kind === 'ended') continue;
+      this.requests.set(id, { ...request, status });
+      if (status.kind !== 'ended' || status.ending.kind === 'lost') continue;
+      this.hurry();
+      if (!status.ending.succeeded) reverted.push({ note: request.note, others: this.openCounts().open > 0 });
     }
-  }
-
-  private refused(id: string, fills: readonly number[], reason: string): void {
-    const { chain: { chainId }, report, now } = this.options;
-    const alone = this.parts.queue.unsendable(id, now());
-    if (alone === undefined) return;
-    this.forgettable.push(id);
-    if (alone === 0) report('trouble', `chain ${chainId}: a batch of ${fills.length} fills cannot be sent; its fills go in smaller batches: ${reason}`);
-    if (alone === 1) report('alarm', `chain ${chainId}: fill ${fills[0]} cannot be sent even alone; it is tried again with growing pauses: ${reason}`);
-  }
-
-  private setAside(due: readonly UnsettledFill[], { positions, message }: NoSuchOrder): void {
-    const { chain: { chainId }, report, now } = this.options;
-    const unfit = due.filter(({ buyNumber, sellNumber }) => positions.has(buyNumber) || positions.has(sellNumber));
-    const fresh = this.parts.queue.setAside({ due: due.map(({ fill }) => fill), unfit: unfit.map(({ fill }) => fill) }, now());
-    if (fresh.length === 0) return;
-    report('alarm', `chain ${chainId}: fills ${fresh.join(', ')} cannot be settled and are tried again with growing pauses; other fills go on: ${message}`);
+    for (const { note, others } of reverted) {
+      const fills = await store.fills(this.options.chain.chainId, note.fills);
+      // A fill that has come back alone before says nothing about the others.
+      if (fills.length === 0 || fills.some(({ tries }) => tries === 0)) this.pace.reverted(others, this.options.now());
+    }
   }
 
   /** Makes the history catch up at once: whether a mined transaction settled its fills is known only when its block is recorded. */
@@ -258,86 +246,153 @@ class Worker {
     this.options.catchUp().catch(() => undefined).finally(() => { this.catchingUp = false; });
   }
 
-  private conclude(passed: Passed): void {
-    const { report, chain: { chainId } } = this.options;
-    if (passed.ending.kind === 'mined' && passed.ending.succeeded) this.untold.push(passed);
-    else tellOf(passed, new Set(), { report, chainId });
-    this.forgettable.push(passed.id);
-    if (passed.left.length === 0) this.batches.permitsUsed(passed.note.permits);
+  /** Concludes requests that were refused, were lost, or were mined in a block that the history has recorded: what they left goes on in the queue. */
+  private async conclude({ store, lane }: Held): Promise<void> {
+    const { chain: { chainId }, intake } = this.options;
+    const nextBlock = (intake.barrier(chainId)?.block ?? -1) + 1;
+    const over = [...this.requests.values()].filter(({ status }) => isOver(status, nextBlock));
+    if (over.length === 0) return;
+    const inHand = (await store.fills(chainId, over.flatMap(({ note }) => note.fills))).filter(({ state }) => state === 'requested');
+    const byNumber = new Map(inHand.map((fill) => [fill.fill, fill]));
+    const left = over.map((request) => ({ request, fills: request.note.fills.flatMap((fill) => byNumber.get(fill) ?? []) }));
+    // Another transaction may have settled what a successful one has left, and its block may be still to come.
+    const settled = await this.askChain(left.flatMap(({ request, fills }) => hasSucceeded(request.status) ? fills : []));
+    const moved = left.map(({ request: { status, note }, fills }) => {
+      const happened = whatHappened(status, { fills: note.fills.length, left: fills.length });
+      return fills.flatMap((fill) => this.moved([fill], settled.has(fill.fill) ? 'settled by another' : happened, note.fills.length));
+    });
+    await this.change(store, moved.flat());
+    await lane.forget(over.map(({ id }) => id));
+    left.forEach(({ request, fills }, i) => { this.concluded(request, { left: fills, moved: moved[i] ?? [], settled }); });
   }
 
-  /** Asks the chain about fills that successful transactions left unsettled, and tells of those transactions what it has said. */
-  private async lookAtDoubts(): Promise<void> {
-    const { settledOnChain, now, signal, report, chain: { chainId } } = this.options;
-    const asked = this.parts.queue.doubtful(now());
-    const settled = asked.length === 0 ? new Set<number>() : await orAborted(settledOnChain(asked), signal);
-    this.parts.queue.looked({ asked, settled }, now());
-    for (const passed of this.untold.splice(0)) tellOf(passed, settled, { report, chainId });
-  }
-}
-
-/** The lane's last published state, and when it is to be read again. */
-function createLaneView({ laneLookMs, laneSilentMs }: SettlementTimings, now: () => number) {
-  let state: LaneState | undefined;
-  let heardAtMs = now();
-  let lookedAtMs = -Infinity;
-  let rung = true;
-  /** Also true when the clock was set back. */
-  const isDue = (): boolean => now() - lookedAtMs >= laneLookMs || now() < lookedAtMs;
-  return {
-    hasRung: (): void => { rung = true; },
-    /** Whether there may be changes: the lane rang, or the last look was too long ago. */
-    isRung: (): boolean => rung || isDue(),
-    heard: (): void => { rung = false; },
-    isDue,
-    seen(latest: LaneState | undefined): void {
-      lookedAtMs = now();
-      if (latest?.seenAtMs !== state?.seenAtMs) heardAtMs = lookedAtMs;
-      state = latest;
-    },
-    blockGasLimit: () => state?.blockGasLimit,
-    /** Silence of the lane counts as trouble only while requests wait for it. */
-    trouble(waits: boolean): SettlementStatus['trouble'] {
-      if (waits && now() - heardAtMs >= laneSilentMs) return 'no process works on the lane';
-      return state?.trouble?.text;
-    },
-  };
-}
-
-type BatchParts = Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'newId' | 'limits' | 'checkOrder'>;
-
-/** Makes transactions of fills, and remembers which permits are already on the chain. */
-function createBatches({ chain, view, log, now, newId, checkOrder, limits = BATCH_LIMITS }: BatchParts) {
-  const signedOrders = createSignedOrders(log);
-  const used = new Set<number>();
-  let checked = false;
-  const check = (orders: Iterable<PlaceOrder>): void => {
-    for (const order of orders) {
-      if (checked) return;
-      checkOrder(order);
-      checked = true;
+  private concluded(
+    { id, note, status }: OpenRequest,
+    { left, moved, settled }: { left: readonly QueuedFill[]; moved: readonly QueuedFill[]; settled: ReadonlySet<number> },
+  ): void {
+    const { chain: { chainId }, report, now } = this.options;
+    this.requests.delete(id);
+    const alone = note.fills.length === 1 ? moved[0]?.tries ?? 0 : 0;
+    if (status.kind === 'refused' && left.length > 0) reportRefused({ fills: note.fills, reason: status.reason, alone }, { report, chainId });
+    if (status.kind !== 'ended') return;
+    if (left.length === 0) this.batches.permitsUsed(note.permits);
+    const unsettled = left.map(({ fill }) => fill);
+    if (hasSucceeded(status)) {
+      // A token that refuses everybody leaves every fill untouched: no fill is the cause.
+      if (left.length === note.fills.length && !unsettled.some((fill) => settled.has(fill))) this.pace.stopped(now());
+      else this.pace.settled();
     }
-  };
-  return {
-    /** A request for as many of the fills as fit. Throws LogUnavailable, NoSuchOrder, and what `checkOrder` throws. */
-    async prepare(due: readonly UnsettledFill[], blockGasLimit: bigint | undefined): Promise<LaneRequest & { readonly note: SettlementNote }> {
-      const orders = await signedOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
-      check(orders.values());
-      const { fills, permits, gasLimit, content } = composeBatch({
-        fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => used.has(number),
-        limits: blockGasLimit === undefined ? limits : limitsWithin(limits, blockGasLimit),
-      });
-      const data = encodeSettleBatch({ ...content, history: view.history() });
-      const note = { fills: fills.map(({ fill }) => fill), permits };
-      return { id: newId(), to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note };
-    },
-    /** Notes that the permits of these orders were in a final transaction. */
-    permitsUsed(orderNumbers: readonly number[]): void {
-      for (const number of orderNumbers) used.add(number);
-      for (const number of used) {
-        if (used.size <= MAX_USED_PERMITS) break;
-        used.delete(number);
+    reportLeft({ id, fills: note.fills, ending: status.ending, unsettled, settled, alone }, { report, chainId });
+  }
+
+  private async count(store: SettlementStore): Promise<void> {
+    const { now, chain: { chainId } } = this.options;
+    const sinceMs = now() - this.counted.atMs;
+    if (this.counted.isCurrent || (sinceMs >= 0 && sinceMs < this.timings.countMs)) return;
+    this.counted = { ...await store.counts(chainId), atMs: now(), isCurrent: true };
+  }
+
+  /** The fills that may go now, in order, as many as `most` requests may need. The chain is asked about doubtful ones. */
+  private async due(store: SettlementStore, most: number): Promise<readonly QueuedFill[]> {
+    const { now, intake, chain: { chainId } } = this.options;
+    const { maxFills, maxPauseMs, maxReturned } = this.rules;
+    const [nowMs, watermark] = [now(), intake.watermark()];
+    if (watermark === this.looked.watermark && nowMs < this.looked.againMs && nowMs >= this.looked.atMs) return [];
+    const found = await store.due(chainId, { nowMs, maxPauseMs, withNew: this.counted.returned < maxReturned, limit: maxFills * most });
+    const fills = found.filter(({ state }) => state !== 'doubtful');
+    const { fromMs } = firstBatch(fills, { nowMs, askedMs: this.askedMs, rules: this.rules });
+    this.looked = { atMs: nowMs, watermark, againMs: Math.min(fromMs, this.pausedUntilMs()) };
+    if (found.length > 0) this.counted.isCurrent = false;
+    if (fills.length < found.length) {
+      await this.askAgain(store, found.filter(({ state }) => state === 'doubtful'));
+      return this.due(store, most);
+    }
+    return fromMs <= nowMs ? fills : [];
+  }
+
+  /** Asks the chain about doubtful fills. */
+  private async askAgain(store: SettlementStore, doubtful: readonly QueuedFill[]): Promise<void> {
+    const settled = await this.askChain(doubtful);
+    // Somebody's transaction has settled one, so the tokens do not refuse everybody.
+    if (settled.size > 0) this.pace.settled();
+    await this.change(store, doubtful.flatMap((fill) => this.moved([fill], settled.has(fill.fill) ? 'settled by another' : 'not settled after all')));
+  }
+
+  /** When the next returned or doubtful fill is due, as far as is known. */
+  private pausedUntilMs(): number {
+    const [{ nextDueMs = Infinity }, nowMs] = [this.counted, this.options.now()];
+    if (nextDueMs > nowMs) return nextDueMs;
+    this.counted.isCurrent = false;
+    return nowMs + this.timings.countMs;
+  }
+
+  /** Asks the lane for the due batches, at most `most` of them, in one request. */
+  private async ask({ store, lane }: Held, due: readonly QueuedFill[], most: number): Promise<void> {
+    const { signal, now } = this.options;
+    const requests: LaneRequest[] = [];
+    const changed: QueuedFill[] = [];
+    let failure: unknown;
+    let isHurried = false;
+    let rest = due;
+    while (requests.length < most && failure === undefined) {
+      const { batch, fromMs } = firstBatch(rest, { nowMs: now(), askedMs: this.askedMs, rules: this.rules });
+      if (batch.length === 0 || (fromMs > now() && !isHurried)) break;
+      try {
+        const request = await this.batches.prepare(batch, this.laneView.blockGasLimit());
+        const { id, note } = request;
+        requests.push(request);
+        this.requests.set(id, { id, note, askedAtMs: now(), status: { kind: 'waiting' } });
+        changed.push(...this.moved(rest.slice(0, note.fills.length), 'asked'));
+        rest = rest.slice(note.fills.length);
+        this.askedMs = now();
+        isHurried = false;
+      } catch (error) {
+        if (error instanceof NoSuchOrder) {
+          const unfit = this.orderMissing(batch, error);
+          changed.push(...unfit);
+          rest = rest.filter(({ fill }) => !unfit.some((each) => each.fill === fill));
+          // What was due beside it still is.
+          isHurried = true;
+        } else failure = error;
       }
-    },
-  };
+    }
+    // The queue first: if the outbox fails in between, the next hold finds that the lane does not know the request.
+    await this.change(store, changed);
+    if (requests.length > 0 && !signal.aborted) await lane.ask(requests);
+    const isAllAsked = rest.length === 0 && due.length < this.rules.maxFills * most && changed.every(({ state }) => state === 'requested');
+    this.looked.againMs = isAllAsked ? this.pausedUntilMs() : -Infinity;
+    if (failure !== undefined) throw failure;
+  }
+
+  private orderMissing(batch: readonly QueuedFill[], { positions, message }: NoSuchOrder): QueuedFill[] {
+    const { chain: { chainId }, report } = this.options;
+    const unfit = batch.filter(({ buyNumber, sellNumber }) => positions.has(buyNumber) || positions.has(sellNumber));
+    const moved = this.moved(unfit, 'order missing', 1);
+    reportMissing({ fills: moved.filter(({ tries }) => tries === 1).map(({ fill }) => fill), message }, { report, chainId });
+    return moved;
+  }
+
+  private moved(fills: readonly QueuedFill[], happened: Happening, batchSize = fills.length): QueuedFill[] {
+    return fills.map((fill) => next(fill, happened, { nowMs: this.options.now(), batchSize, rules: this.rules }));
+  }
+
+  private async change(store: SettlementStore, fills: readonly QueuedFill[]): Promise<void> {
+    if (fills.length === 0) return;
+    await store.change(this.options.chain.chainId, fills);
+    this.counted.isCurrent = false;
+    if (fills.every(({ state }) => state === 'requested')) return;
+    this.looked.againMs = -Infinity;
+    this.counted.atMs = -Infinity;
+  }
+
+  private async askChain(fills: readonly QueuedFill[]): Promise<ReadonlySet<number>> {
+    const { settledOnChain, signal } = this.options;
+    return fills.length === 0 ? new Set() : await orAborted(settledOnChain(fills.map(({ fill }) => fill)), signal);
+  }
+
+  /** How many requests the lane has not taken yet (`asked`), and how many have not ended (`open`). */
+  private openCounts(): { readonly asked: number; readonly open: number } {
+    const kinds = [...this.requests.values()].map(({ status }) => status.kind);
+    return { asked: kinds.filter((kind) => kind === 'waiting').length, open: kinds.filter((kind) => kind === 'waiting' || kind === 'sent').length };
+  }
 }

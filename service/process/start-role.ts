@@ -7,7 +7,7 @@ import type { OpenLaneUser } from '../../command/lane/requests.js';
 import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
 import { openRecorderSession } from '../../command/prices/sole-recorder.js';
-import { openStore } from '../../command/settlement/intake/store.js';
+import { openStore } from '../../command/settlement/postgres-store.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import type { Report } from '../../engine/report.js';
 import type { Replica } from '../../engine/run/replica.js';

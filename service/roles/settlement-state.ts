@@ -1,5 +1,5 @@
 /** What settlement says of itself: of each chain, of the intake of fills, and of what comes by Kafka. */
-import type { Intake } from '../../command/settlement/intake/intake.js';
+import type { Intake } from '../../command/settlement/intake.js';
 import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
 import { Type, type Static } from '../../engine/records/schema-types.js';
 import { shortText, wholeSeconds, type StateTable } from '../../engine/state-table.js';
@@ -136,52 +136,28 @@ export interface SettlementStateParts {
   readonly now: () => number;
   /** Undefined until the worker runs. */
   readonly settlement: () => SettlementStatus | undefined;
-  /** The chain's unsettled fills. */
-  readonly unsettled: () => Iterable<unknown>;
+  /** How many fills wait for the chain, counted up to 10,000; asked while no worker runs. */
+  readonly waiting: () => Promise<number>;
 }
 
-/** Fills are counted up to this number. */
-const COUNTED = 10_000;
-/** A count is reused for this time. */
-const REMEMBERED_MS = 1_000;
-
-/** A function that returns the current state; counts may be a second old. */
-export function createSettlementState(parts: SettlementStateParts): () => SettlementState {
-  const { now } = parts;
-  const read = createReader(parts);
-  let remembered: { readonly atMs: number; readonly fills: Fills } | undefined;
-  return () => {
-    const atMs = now();
-    if (remembered === undefined || atMs < remembered.atMs || atMs - remembered.atMs >= REMEMBERED_MS) {
-      remembered = { atMs, fills: read() };
-    }
-    const { oldestSinceMs, ...counts } = remembered.fills;
-    const oldestWaitingS = oldestSinceMs === undefined ? null : wholeSeconds(atMs - oldestSinceMs);
-    return { chainId: parts.chainId, ...counts, oldestWaitingS };
-  };
-}
-
-interface Fills extends Pick<SettlementState, 'waitingFills' | 'sentFills' | 'settlementTrouble'> {
-  readonly oldestSinceMs: number | undefined;
-}
-
-function createReader({ now, settlement, unsettled }: SettlementStateParts): () => Fills {
-  /** The time since which there have been unsettled fills without a running worker. */
+/** A function that returns the current state. */
+export function createSettlementState({ chainId, now, settlement, waiting }: SettlementStateParts): () => Promise<SettlementState> {
+  /** Since when fills have waited without a running worker. */
   let unsettledSinceMs: number | undefined;
-  return () => {
+  const ageOf = (sinceMs: number | undefined): number | null => sinceMs === undefined ? null : wholeSeconds(now() - sinceMs);
+  return async () => {
     const status = settlement();
-    if (status !== undefined) {
-      // A worker that has no trouble and does not hold the requests is on standby: another process settles the fills.
-      const standsBy = !status.holds && status.trouble === undefined;
-      return {
-        waitingFills: status.waiting, sentFills: status.inHand, settlementTrouble: shortText(status.trouble),
-        oldestSinceMs: standsBy ? undefined : status.oldestWaitingSinceMs,
-      };
+    if (status === undefined) {
+      // What cannot be counted now is counted at the next look; the intake tells why.
+      const waitingFills = await waiting().catch(() => 0);
+      if (waitingFills > 0) unsettledSinceMs ??= now();
+      return { chainId, waitingFills, sentFills: 0, settlementTrouble: null, oldestWaitingS: ageOf(unsettledSinceMs) };
     }
-    let waitingFills = 0;
-    const fills = unsettled()[Symbol.iterator]();
-    while (waitingFills < COUNTED && fills.next().done !== true) waitingFills++;
-    if (waitingFills > 0) unsettledSinceMs ??= now();
-    return { waitingFills, sentFills: 0, settlementTrouble: null, oldestSinceMs: unsettledSinceMs };
+    // A worker that has no trouble and does not hold the requests is on standby: another process settles the fills.
+    const standsBy = !status.holds && status.trouble === undefined;
+    return {
+      chainId, waitingFills: status.waiting, sentFills: status.inHand, settlementTrouble: shortText(status.trouble),
+      oldestWaitingS: standsBy ? null : ageOf(status.oldestWaitingSinceMs),
+    };
   };
 }

@@ -4,10 +4,10 @@
  */
 import { createChainReads } from '../../command/chain/chain-reads.js';
 import type { OpenLaneUser } from '../../command/lane/requests.js';
-import { runIntake, type Intake, type IntakeOptions } from '../../command/settlement/intake/intake.js';
-import { laneOf } from '../../command/settlement/intake/owned-lane.js';
+import { runIntake, type Intake, type IntakeOptions } from '../../command/settlement/intake.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
-import { runSettlement, type Settlement, type SettlementTimings } from '../../command/settlement/settlement-worker.js';
+import type { SettlementTimings } from '../../command/settlement/rules.js';
+import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
 import type { PreparedDomain } from '../../command/signing/typed-data.js';
 import type { Log } from '../../engine/log/log.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
@@ -54,7 +54,7 @@ export const settlement: Role<SettlementPorts> = {
     const open = await ports.openFeed();
     const foreign = rejection();
     const intake = runIntake({
-      openStore: ports.openIntakeStore, feed: open.feed, log, chains: [...accesses.keys()], signal: stopping.signal, report: ports.report,
+      openStore: ports.openIntakeStore, feed: open.feed, log, now: () => ports.clock.now(), signal: stopping.signal, report: ports.report,
       checkChains: (ofMarkets) => { checkChains(ofMarkets, [...accesses.keys()]); },
     });
     await intake.begun;
@@ -63,7 +63,7 @@ export const settlement: Role<SettlementPorts> = {
     return {
       routes: [], failed: failureOf(Promise.race([foreign.promise, intake.done])),
       state: [
-        reading(settlementState, () => running.map(({ state }) => state())),
+        reading(settlementState, () => Promise.all(running.map(({ state }) => state()))),
         reading(intakeState, () => [intakeStateOf(intake, open, ports.logLength())]),
         ...open.transport === 'log' ? [] : [reading(kafkaState, () => [open.status()].filter((status) => status !== undefined))],
       ],
@@ -93,9 +93,8 @@ async function startSettlement(access: ChainAccess, { intake, ports, stopping, f
   });
   intake.onChange(() => { watch.stepped(); });
   const settledOnChain = createSettledOnChain(chain, createChainReads(chain, rpc));
-  const view = intake.view(chainId);
   const now = () => clock.now();
-  const lane = laneOf(intake, laneUser({ chainId, key: OPERATOR, purpose: 'settlement' }));
+  const lane = laneUser({ chainId, key: OPERATOR, purpose: 'settlement' });
   const check = (order: PlaceOrder): void => {
     const domain = domains.get(chainId);
     try {
@@ -110,11 +109,13 @@ async function startSettlement(access: ChainAccess, { intake, ports, stopping, f
     await watch.verify();
     started ??= runSettlement({
       chain, log, report, now, signal, settledOnChain, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId,
-      view, lane, checkOrder: check, timings,
+      intake, lane, checkOrder: check, timings,
     });
   });
   return {
-    state: createSettlementState({ chainId, now, settlement: () => started?.status(), unsettled: () => view.unsettled(0) }),
+    state: createSettlementState({
+      chainId, now, settlement: () => started?.status(), waiting: async () => (await intake.counts(chainId)).waiting,
+    }),
     async stop() { await started?.done; },
   };
 }

@@ -10,8 +10,8 @@ import { createLogFeed } from '../../command/feed/log-feed.js';
 import { encodeMessage, encodeMessages } from '../../command/feed/messages.js';
 import { createSignedEncoder } from '../../command/feed/signed-fills.js';
 import { FEED_START, createSequencer, least, partitionsAfter } from '../../command/feed/sequence.js';
-import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
-import { openStore } from '../../command/settlement/intake/store.js';
+import { runIntake, type Intake } from '../../command/settlement/intake.js';
+import { openStore } from '../../command/settlement/postgres-store.js';
 import type { Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { feedHistory, type FeedHistory } from '../support/feed-history.js';
@@ -156,15 +156,14 @@ async function delay({ url, log, history }: Scene, feed: FillFeed, from: number)
   const stop = new AbortController();
   const intake = runIntake({
     openStore: (session) => openStore({ url, ...session }),
-    feed, log, chains: [31_337], checkChains: silent, signal: stop.signal, report: silent,
+    feed, log, now: Date.now, checkChains: silent, signal: stop.signal, report: silent,
   });
   await intake.held(stop.signal);
   await reaches(intake, from);
   const latencies = new Latencies();
   const waiting: { fill: number; sinceMs: number }[] = [];
-  const view = intake.view(31_337);
   intake.onChange(() => {
-    const nextFill = view.nextFill();
+    const nextFill = intake.watermark();
     for (let first = waiting[0]; first !== undefined && first.fill < nextFill; first = waiting[0]) {
       latencies.add(performance.now() - first.sinceMs);
       waiting.shift();

@@ -111,7 +111,7 @@ async function matchAll(world: SettlementWorld, orders: readonly PlaceOrder[]): 
   await appendAnywhere(stack.log, 'commands', orders.map((order) => ({ id: recordId(`bench:${order.orderHash}`), data: encodeCommand(order) })));
   await stack.until('all is matched', () => stack.replica.view.nextFill === before + FILLS);
   await stack.events(stack.replica.view.position);
-  await stack.until('all is taken in', () => stack.intake.view(world.chain.chainId).nextFill() === before + FILLS);
+  await stack.until('all is taken in', () => stack.intake.watermark() === before + FILLS);
   await stack.stop();
 }
 

@@ -1,10 +1,9 @@
-/** A million fills that wait for a chain: what the intake takes to start with them, to page through them, and in memory, beside a window of them. */
+/** A million fills that wait for a chain: what the intake takes to start with them, to read the next ones beside those that end, and in memory. */
 import pg from 'pg';
 import type { FillFeed } from '../../command/feed/fill-feed.js';
 import { partitionOf, type SequencedMessage } from '../../command/feed/messages.js';
-import { runIntake, type IntakeOptions } from '../../command/settlement/intake/intake.js';
-import { WINDOW_FILLS } from '../../command/settlement/intake/mirror.js';
-import { openStore } from '../../command/settlement/intake/store.js';
+import { runIntake, type IntakeOptions } from '../../command/settlement/intake.js';
+import { openStore } from '../../command/settlement/postgres-store.js';
 import { encodeOutcome } from '../../engine/records/codec.js';
 import { digestAt, marketIn } from '../support/fill-feed.js';
 import { newRecord } from '../support/log-records.js';
@@ -12,7 +11,9 @@ import { address, bytes32 } from '../support/scenario.js';
 import type { BenchLine } from './line.js';
 
 const FILLS = 1_000_000;
-/** How many of them end, which fills the window again several times. */
+/** The peer has so many. */
+const FEW = 20_000;
+/** How many of them end. */
 const ENDING = 100_000;
 const BATCH = 1_000;
 /** Memory is looked at after so many batches, when the collector has run. */
@@ -30,9 +31,9 @@ interface Figures {
 
 /** `url` names a Postgres database of its own, with fsync on. Needs `node --expose-gc`. */
 export async function waitingBench(url: string): Promise<BenchLine[]> {
-  const few = await measure(url, WINDOW_FILLS);
+  const few = await measure(url, FEW);
   const many = await measure(url, FILLS);
-  const peer = (figure: number) => ({ name: `with ${WINDOW_FILLS}, which is the window`, figure });
+  const peer = (figure: number) => ({ name: `with ${FEW}`, figure });
   const of = `${FILLS} fills that wait`;
   return [
     { name: `start of the intake with ${of}`, figure: many.startMs, unit: 'ms', peer: peer(few.startMs), target: {} },
@@ -53,18 +54,17 @@ async function measure(url: string, fills: number): Promise<Figures> {
   const ended = new Promise<void>((resolve) => { end = resolve; });
   const feed: FillFeed = { async* follow(_from, signal) {
     for (let fill = 0; fill < ending && !signal.aborted; fill += BATCH) {
-      const [first] = intake.view(market.chainId).unsettled(0);
+      const store = await intake.held(stop.signal);
+      const [first] = await store.due(market.chainId, { nowMs: Date.now(), maxPauseMs: 600_000, withNew: true, limit: 200 });
       if (first?.fill !== fill) throw new Error(`fill ${first?.fill} is shown first, expected ${fill}`);
       if (fill % (LOOK_BATCHES * BATCH) === 0) look();
       yield { messages: Array.from({ length: BATCH }, (_, i) => settled(fill + i, fills)) };
     }
-    const shown = [...intake.view(market.chainId).unsettled(0)].length;
-    if (shown < Math.min(fills - ending, WINDOW_FILLS / 2) || shown > WINDOW_FILLS) throw new Error(`${shown} fills are shown`);
     end();
     await new Promise<void>((resolve) => { signal.addEventListener('abort', () => { resolve(); }); });
   } };
   const intake = runIntake({
-    openStore: (session) => openStore({ url, ...session }), feed, log: anyLog, chains: [market.chainId],
+    openStore: (session) => openStore({ url, ...session }), feed, log: anyLog, now: Date.now,
     checkChains: silent, signal: stop.signal, report: silent,
   });
   await intake.held(stop.signal);
@@ -99,9 +99,9 @@ async function letWait(url: string, fills: number): Promise<void> {
   await (await openStore({ url, signal: AbortSignal.timeout(60_000), standingBy: silent })).close();
   await client.query('insert into settlement.markets values ($1, $2)', [market.marketId, market.chainId]);
   await client.query(`
-insert into settlement.fills (fill, chain_id, market_id, outcome, price, size, cost, buy_number, sell_number, buyer, seller)
-select n, $1, $2, n % 2, 500000, 1000000 + n, 500000 + n / 2, 2 * n, 2 * n + 1, $3, $4 from generate_series(0, $5::bigint - 1) as n`,
-  [market.chainId, market.marketId, address('b'), address('s'), fills]);
+insert into settlement.fills (fill, chain_id, price, size, buy_number, sell_number, state, since_ms)
+select n, $1, 500000, 1000000 + n, 2 * n, 2 * n + 1, 'waiting', 0 from generate_series(0, $2::bigint - 1) as n`,
+  [market.chainId, fills]);
   await client.query('update settlement.partitions set next_seq = $1, position = $2 where partition = $3', [fills + 1, fills + 1, partitionOf(market.marketId)]);
   await client.query('update settlement.intake set watermark = $1, position = $2, digest = $3', [fills, fills, digestAt(fills)]);
   await client.end();

@@ -1,7 +1,7 @@
 /** The exit code that keeps a process from being started again: after a log that has lost records, too. */
 import { deepEqual } from 'node:assert/strict';
 import { ForeignFeed } from '../../command/feed/fill-feed.js';
-import { ForeignIntake } from '../../command/settlement/intake/intake.js';
+import { ForeignIntake } from '../../command/settlement/intake.js';
 import { BrokenSequence, LogUnavailable, RecordsLost } from '../../engine/log/log.js';
 import { ForeignReadModels } from '../../projections/same-log.js';
 import { CannotStart } from '../../service/cannot-start.js';

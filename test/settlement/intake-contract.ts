@@ -1,19 +1,16 @@
-/** What every store of the intake promises, shown by intakes that run on it: Postgres', and the one in memory that the simulation uses. */
+/** What every store of settlement promises, shown by intakes that run on it: Postgres', and the one in memory that the simulation uses. */
 import { deepEqual, equal, rejects } from 'node:assert/strict';
-import { changesOf } from '../../command/settlement/intake/changes.js';
-import { laneOf } from '../../command/settlement/intake/owned-lane.js';
-import { Overtaken, type IntakeStore, type StoreOptions } from '../../command/settlement/intake/store.js';
-import { OutboxUnavailable, type LaneUser } from '../../command/lane/requests.js';
+import { changesOf } from '../../command/settlement/feed-changes.js';
+import { NOTHING_WAITS, Overtaken, type QueuedFill, type SettlementStore } from '../../command/settlement/store.js';
+import { OutboxUnavailable } from '../../command/lane/requests.js';
+import type { StandBy } from '../../engine/reactor.js';
 import type { PartitionPosition } from '../../command/feed/sequence.js';
-import type { SequencedMessage } from '../../command/feed/messages.js';
-import { createHistory, digestAt, marketIn, spokenFeed, type SpokenFeed } from '../support/fill-feed.js';
-import { createIntakes, logOf, shown, shows, type Intakes } from './running-intake.js';
+import { createHistory, digestAt, marketIn, spokenFeed } from '../support/fill-feed.js';
+import { createIntakes, dueFills, logOf, shown, shows, type Intakes } from './running-intake.js';
 import { until } from '../support/until.js';
 
 export interface IntakeAdapter {
-  openStore(options: Pick<StoreOptions, 'signal' | 'standingBy' | 'lock'>): Promise<IntakeStore>;
-  /** Of chain 1, for settlement, in the same database. */
-  laneUser(): LaneUser;
+  openStore(options: StandBy & { readonly lock?: string }): Promise<SettlementStore>;
   /** What is kept of fills, in the order of their numbers. */
   fills(): Promise<readonly { readonly fill: number; readonly ended: boolean }[]>;
   /** Chain and partition of every barrier. */
@@ -45,6 +42,7 @@ export function describeIntake(make: () => Promise<IntakeAdapter>): void {
   describe('what it keeps', () => { describeKept(given); });
   describe('what a start finds', () => { describeStarts(given); });
   describe('two at once', () => { describeTwo(given); });
+  describe('the queue', () => { describeQueue(given); });
 }
 
 interface Given {
@@ -60,18 +58,18 @@ function describeKept({ adapter, intakes }: Given): void {
     feed.say([history.opened(red), history.opened(blue), history.matched(red)]);
     const slow = history.matched(blue);
     feed.say([history.matched(red), history.matched(red)]);
-    await shows(running, { nextFill: 1, fills: [0], nextBlock: 0 });
+    await shows(running, { watermark: 1, fills: [0], nextBlock: 0 });
     feed.say([slow]);
-    await shows(running, { nextFill: 4, fills: [0, 1, 2, 3], nextBlock: 0 });
+    await shows(running, { watermark: 4, fills: [0, 1, 2, 3], nextBlock: 0 });
     feed.say([history.failed(2, red), history.settled(1, blue), history.matched(red), ...history.advanced(1, 6)]);
-    await shows(running, { nextFill: 5, fills: [0, 3, 4], nextBlock: 7 });
+    await shows(running, { watermark: 5, fills: [0, 3, 4], nextBlock: 7 });
     deepEqual(await adapter().fills(), [0, 3, 4].map((fill) => ({ fill, ended: false })));
-    const [fill] = running.intake.view(1).unsettled(3);
+    const [, fill] = await dueFills(running);
     deepEqual(fill, {
-      fill: 3, marketId: red.marketId, chainId: 1, outcome: 1, price: 500_000, size: 18_446_744_073_709_551_615n, cost: 9_223_372_036_854_775_808n,
-      buyNumber: 6, sellNumber: 7, buyer: fill!.buyer, seller: fill!.seller,
+      fill: 3, chainId: 1, price: 500_000, size: 18_446_744_073_709_551_615n, buyNumber: 6, sellNumber: 7, state: 'waiting', sinceMs: fill!.sinceMs,
+      dueMs: 0, batchLimit: undefined, tries: 0,
     });
-    deepEqual(running.intake.view(1).history(), { position: 9, digest: Buffer.from(digestAt(9).slice(2), 'hex') });
+    deepEqual(running.intake.history(), { position: 9, digest: Buffer.from(digestAt(9).slice(2), 'hex') });
     deepEqual(running.intake.barrier(1)?.block, 6);
   });
 
@@ -87,7 +85,7 @@ function describeKept({ adapter, intakes }: Given): void {
     await first.stop();
     const second = await intakes().start(feed);
     feed.say(slow);
-    await shows(second, { nextFill: 4, fills: [0, 1, 3], nextBlock: 0 });
+    await shows(second, { watermark: 4, fills: [0, 1, 3], nextBlock: 0 });
     deepEqual(await adapter().fills(), [0, 1, 3].map((fill) => ({ fill, ended: false })));
   });
 
@@ -98,9 +96,9 @@ function describeKept({ adapter, intakes }: Given): void {
     const [last, ...others] = history.advanced(1, 3);
     feed.say(others);
     await until('it is written', async () => (await adapter().barriers()).length === 7);
-    equal(shown(running).nextBlock, 0);
+    equal((await shown(running)).nextBlock, 0);
     feed.say([last!]);
-    await shows(running, { nextFill: 0, fills: [], nextBlock: 4 });
+    await shows(running, { watermark: 0, fills: [], nextBlock: 4 });
     equal(running.intake.barrier(137), undefined);
   });
 
@@ -114,16 +112,16 @@ function describeKept({ adapter, intakes }: Given): void {
 }
 
 function describeStarts({ adapter, intakes }: Given): void {
-  it('keeps fills of chains that it is not to settle, and shows them to whoever is', async () => {
+  it('keeps the fills of every chain, and is refused where the history has a market of another chain', async () => {
     const feed = spokenFeed();
     const history = createHistory();
     const running = await intakes().start(feed);
     feed.say([history.opened(far), history.matched(far), history.opened(red), history.matched(red)]);
-    await shows(running, { nextFill: 2, fills: [1], nextBlock: 0 });
-    deepEqual(shown(running, 137), { nextFill: 0, fills: [], nextBlock: 0 });
+    await shows(running, { watermark: 2, fills: [1], nextBlock: 0 });
+    await shows(running, { watermark: 2, fills: [0], nextBlock: 0 }, 137);
     await running.stop();
-    const both = await intakes().start(feed, { chains: [1, 137] });
-    await shows(both, { nextFill: 2, fills: [0], nextBlock: 0 }, 137);
+    const both = await intakes().start(feed);
+    await shows(both, { watermark: 2, fills: [0], nextBlock: 0 }, 137);
     const refused = new Error('the history has markets on chain 137');
     await both.stop();
     await rejects(intakes().start(feed, { checkChains: (chains) => { if ([...chains].includes(137)) throw refused; } }), refused);
@@ -134,7 +132,7 @@ function describeStarts({ adapter, intakes }: Given): void {
     const history = createHistory();
     const running = await intakes().start(feed);
     feed.say([history.opened(red), history.matched(red)], 2);
-    await shows(running, { nextFill: 1, fills: [0], nextBlock: 0 });
+    await shows(running, { watermark: 1, fills: [0], nextBlock: 0 });
     await running.stop();
     await intakes().start(feed, { log: await logOf(2) });
     await until('it is followed again', () => feed.followed.length === 2);
@@ -146,41 +144,18 @@ function describeStarts({ adapter, intakes }: Given): void {
   it('a session that ends while nothing comes is noticed, and another one is opened', async () => {
     const feed = spokenFeed();
     const running = await intakes().start(feed);
-    const check = await running.intake.held(AbortSignal.timeout(60_000));
+    const store = await running.intake.held(AbortSignal.timeout(60_000));
     await adapter().endSessions();
     await until('it is noticed', () => {
       try {
-        check();
+        store.check();
         return false;
       } catch {
         return true;
       }
     });
-    (await running.intake.held(AbortSignal.timeout(60_000)))();
-  });
-
-  it('has no more than a window of very many waiting fills in memory, and shows all of them in the end', async () => {
-    const [feed, history]: [SpokenFeed, ReturnType<typeof createHistory>] = [spokenFeed(), createHistory()];
-    const windowFills = 64;
-    const running = await intakes().start(feed, { windowFills });
-    const count = 3_000;
-    const said: SequencedMessage[] = [history.opened(red)];
-    for (let i = 0; i < count; i++) said.push(history.matched(red));
-    for (let i = 0; i < said.length; i += 500) feed.say(said.slice(i, i + 500));
-    await shows(running, { nextFill: windowFills, fills: Array.from({ length: windowFills }, (_, i) => i), nextBlock: 0 });
-    const seen = new Set<number>();
-    let [most, gone] = [0, 0];
-    while (gone < count) {
-      await until('the next ones are shown', () => shown(running).fills[0] === gone);
-      const fills = [...running.intake.view(1).unsettled(0)].map(({ fill }) => fill);
-      most = Math.max(most, fills.length);
-      for (const fill of fills) seen.add(fill);
-      const ending = fills.slice(0, 40);
-      feed.say(ending.map((fill) => history.settled(fill, red)));
-      gone += ending.length;
-    }
-    await shows(running, { nextFill: count, fills: [], nextBlock: 0 });
-    deepEqual([seen.size, most <= windowFills], [count, true]);
+    await rejects(store.counts(1), OutboxUnavailable);
+    (await running.intake.held(AbortSignal.timeout(60_000))).check();
   });
 }
 
@@ -194,30 +169,24 @@ function describeTwo({ adapter, intakes }: Given): void {
     return loaded;
   }
 
-  it('one takes in, the other stands by and takes over; who asks the lane is who takes in', async () => {
+  it('one takes in, the other stands by and takes over; only who takes in gets the queue', async () => {
     const feed = spokenFeed();
     const history = createHistory();
     const [first, second] = [await intakes().start(feed), await intakes().start(feed)];
     deepEqual([first.intake.status().standby, second.intake.status().standby], [false, true]);
     feed.say([history.opened(red), history.matched(red)]);
-    await shows(first, { nextFill: 1, fills: [0], nextBlock: 0 });
-    deepEqual(shown(second), { nextFill: 0, fills: [], nextBlock: 0 });
-    const user = () => adapter().laneUser();
-    const stopping = new AbortController();
-    const held = await laneOf(first.intake, user()).hold({ signal: stopping.signal, standingBy: () => undefined });
-    let taken = false;
-    const next = laneOf(second.intake, user()).hold({ signal: stopping.signal, standingBy: () => undefined }).then((each) => {
-      taken = true;
-      return each;
-    });
-    await held.changes();
+    await shows(first, { watermark: 1, fills: [0], nextBlock: 0 });
+    deepEqual([second.intake.watermark(), second.intake.barrier(1), await second.intake.counts(1)], [0, undefined, NOTHING_WAITS]);
+    const store = await first.intake.held(AbortSignal.timeout(60_000));
+    let isTaken = false;
+    const next = second.intake.held(AbortSignal.timeout(60_000)).then(() => { isTaken = true; });
+    equal((await store.counts(1)).waiting, 1);
+    equal(isTaken, false);
     await first.stop();
-    await rejects(held.changes(), OutboxUnavailable);
-    await rejects(held.ask([]), OutboxUnavailable);
-    await shows(second, { nextFill: 1, fills: [0], nextBlock: 0 });
-    equal(taken, false);
-    await held.close();
-    await (await next).close();
+    await rejects(store.counts(1), OutboxUnavailable);
+    await rejects(store.due(1, { nowMs: 0, maxPauseMs: 0, withNew: true, limit: 1 }), OutboxUnavailable);
+    await next;
+    await shows(second, { watermark: 1, fills: [0], nextBlock: 0 });
     deepEqual(second.intake.status().standby, false);
   });
 
@@ -226,30 +195,102 @@ function describeTwo({ adapter, intakes }: Given): void {
     const messages = [history.opened(red), history.matched(red), history.opened(blue)];
     const stores = await Promise.all(['a', 'b'].map((lock) => adapter().openStore({ lock, signal: AbortSignal.timeout(60_000), standingBy: () => undefined })));
     const loaded = await Promise.all(stores.map((store) => store.load()));
-    await stores[0]!.write(changesOf(loaded[0]!.taken, { messages: messages.slice(0, 2) }));
+    await stores[0]!.take(changesOf(loaded[0]!.progress, { messages: messages.slice(0, 2) }), 0);
     // Of its two partitions only one was moved by the other.
-    await rejects(stores[1]!.write(changesOf(loaded[1]!.taken, { messages })), Overtaken);
+    await rejects(stores[1]!.take(changesOf(loaded[1]!.progress, { messages }), 0), Overtaken);
     deepEqual(await moved(), [2]);
     deepEqual(await adapter().fills(), [{ fill: 0, ended: false }]);
     const again = await stores[1]!.load();
-    await stores[1]!.write(changesOf(again.taken, { messages: messages.slice(2) }));
+    await stores[1]!.take(changesOf(again.progress, { messages: messages.slice(2) }), 0);
     deepEqual(await moved(), [2, 5]);
     for (const store of stores) await store.close();
   });
 
   it('a market or a fill that is there already is not taken in again, and nothing of its batch is', async () => {
     const history = createHistory();
-    const opened = changesOf((await load()).taken, { messages: [history.opened(red), history.matched(red)] });
+    const opened = changesOf((await load()).progress, { messages: [history.opened(red), history.matched(red)] });
     const store = await adapter().openStore({ signal: never, standingBy: () => undefined });
-    await store.write(opened);
+    await store.take(opened, 0);
     await store.close();
     for (const again of [{ opened: opened.opened }, { matched: opened.matched }]) {
-      const { taken } = await load();
-      const changes = changesOf(taken, { messages: [], reached: 9 });
+      const { progress } = await load();
+      const changes = changesOf(progress, { messages: [], reached: 9 });
       const next = await adapter().openStore({ signal: never, standingBy: () => undefined });
-      await rejects(next.write({ ...changes, ...again }), OutboxUnavailable);
+      await rejects(next.take({ ...changes, ...again }, 0), OutboxUnavailable);
       await rejects(next.load(), OutboxUnavailable);
-      deepEqual((await load()).taken, taken);
+      deepEqual((await load()).progress, progress);
     }
+  });
+}
+
+function describeQueue({ adapter }: Given): void {
+  let store: SettlementStore;
+
+  /** Fills 0 to 3 of chain 1 and 4 of chain 137, which came at 100; 6 has come before 5. */
+  beforeEach(async () => {
+    const history = createHistory();
+    const come = [history.opened(red), history.opened(far), ...[red, red, red, red, far].map((market) => history.matched(market))];
+    history.matched(blue);
+    store = await adapter().openStore({ signal: never, standingBy: () => undefined });
+    await store.take(changesOf((await store.load()).progress, { messages: [...come, history.matched(red)] }), 100);
+  });
+  afterEach(() => store.close());
+
+  const query = { nowMs: 1_000, maxPauseMs: 5_000, withNew: true, limit: 10 };
+  const due = async (changed: Partial<typeof query> = {}, chainId = 1) => (
+    (await store.due(chainId, { ...query, ...changed })).map(({ fill }) => fill));
+  const change = async (fill: number, changed: Partial<QueuedFill>) => {
+    const [found] = await store.fills(1, [fill]);
+    await store.change(1, [{ ...found!, ...changed }]);
+  };
+
+  it('has a chain\'s fills in order, up to a limit, and none from the watermark on', async () => {
+    deepEqual([await due(), await due({ limit: 2 }), await due({}, 137), await due({}, 5)], [[0, 1, 2, 3], [0, 1], [4], []]);
+    deepEqual((await store.fills(1, [3, 6, 4, 99])).map(({ fill }) => fill), [3, 6], 'asked for by their numbers');
+  });
+
+  it('keeps what is changed of a fill, whole, and of no other', async () => {
+    const changed = { state: 'returned' as const, sinceMs: 200, dueMs: 700, batchLimit: 3, tries: 2 };
+    await change(1, changed);
+    const [first, second] = await store.fills(1, [1, 2]);
+    deepEqual(first, { ...second!, fill: 1, buyNumber: 2, sellNumber: 3, ...changed });
+    await store.change(1, []);
+    await store.change(1, [{ ...first!, fill: 50 }]);
+    deepEqual(await due(), [0, 1, 2, 3], 'what has left the queue stays away');
+  });
+
+  it('leaves out what is in a request, and what waits for a later time, unless the clock was set back', async () => {
+    await change(0, { state: 'requested' });
+    await change(1, { state: 'returned', dueMs: 1_001 });
+    await change(2, { state: 'doubtful', dueMs: 1_000 });
+    deepEqual([await due(), await due({ nowMs: 1_001 }), await due({ nowMs: 0, maxPauseMs: 999 })], [[2, 3], [1, 2, 3], [1, 2, 3]]);
+    deepEqual(await due({ withNew: false, nowMs: 2_000 }), [1, 2]);
+    deepEqual((await store.requested(1)).map(({ fill }) => fill), [0]);
+  });
+
+  it('counts what is in no request', async () => {
+    deepEqual(await store.counts(1), { waiting: 4, returned: 0, troubled: 0, oldestSinceMs: 100, nextDueMs: undefined });
+    await change(0, { state: 'requested', batchLimit: 3 });
+    for (const fill of [1, 2]) await change(fill, { state: 'returned', sinceMs: 10 * fill, dueMs: 1_000 * fill, batchLimit: 1, tries: 1 });
+    await change(3, { state: 'doubtful', dueMs: 4_000 });
+    deepEqual(await store.counts(1), { waiting: 3, returned: 2, troubled: 2, oldestSinceMs: 10, nextDueMs: 1_000 });
+    deepEqual(await store.counts(5), NOTHING_WAITS);
+  });
+
+  it('loses a fill that has ended, whatever its state, and one that ended early is not there any more', async () => {
+    await change(0, { state: 'requested' });
+    await change(1, { state: 'returned', dueMs: 5_000 });
+    const { progress } = await store.load();
+    const changes = changesOf(progress, { messages: [], reached: 20 });
+    await store.take({ ...changes, dropped: [0, 1].map((fill) => ({ chainId: 1, fill })), ended: [{ chainId: 1, fill: 6 }] }, 300);
+    deepEqual([await store.requested(1), await due(), (await store.fills(1, [0, 1, 6]))], [[], [2, 3], []]);
+  });
+
+  it('is what the next session finds', async () => {
+    await change(0, { state: 'requested', tries: 1 });
+    const before = await store.fills(1, [0, 1, 2, 3, 6]);
+    await store.close();
+    store = await adapter().openStore({ signal: never, standingBy: () => undefined });
+    deepEqual(await store.fills(1, [0, 1, 2, 3, 6]), before);
   });
 }

@@ -1,12 +1,12 @@
 /** The intake writes before it takes over: what the database does not have yet, and may never have, is neither shown nor counted. */
 import { deepEqual, throws } from 'node:assert/strict';
-import type { IntakeStore } from '../../command/settlement/intake/store.js';
+import type { SettlementStore } from '../../command/settlement/store.js';
 import { OutboxUnavailable } from '../../command/lane/requests.js';
 import { createDatabase } from '../sim/stores/database.js';
 import { createIntakeTables, openMemoryStore } from '../sim/stores/intake.js';
 import { createHistory, marketIn, spokenFeed } from '../support/fill-feed.js';
 import { turnsUntil } from '../support/turns-until.js';
-import { createIntakes, shown, shows, type Intakes, type RunningIntake } from './running-intake.js';
+import { createIntakes, shows, type Intakes, type RunningIntake } from './running-intake.js';
 
 const red = marketIn(2);
 
@@ -20,7 +20,7 @@ describe('settlement: the order in which the intake writes and shows', () => {
     const [database, tables] = [createDatabase(), createIntakeTables()];
     intakes = createIntakes(async (session) => {
       const store = await openMemoryStore({ database, tables, carry: async (_, work) => work() }, { standByMs: 5, ...session });
-      return { ...store, write: (changes) => held(() => store.write(changes)) } satisfies IntakeStore;
+      return { ...store, take: (changes, nowMs) => held(() => store.take(changes, nowMs)) } satisfies SettlementStore;
     });
     [holds, end] = [false, undefined];
   });
@@ -41,7 +41,8 @@ describe('settlement: the order in which the intake writes and shows', () => {
   /** All that anybody is told of what has come. */
   const told = (running: RunningIntake) => {
     const { intake } = running;
-    return { ...shown(running), position: intake.status().position, barrier: intake.barrier(1)?.block, history: intake.view(1).history().position };
+    const { position } = intake.status();
+    return { watermark: intake.watermark(), position, barrier: intake.barrier(1)?.block, history: intake.history().position };
   };
 
   for (const [name, error] of [['is written', undefined], ['cannot be written', new OutboxUnavailable(new Error('cut'))]] as const) {
@@ -49,22 +50,22 @@ describe('settlement: the order in which the intake writes and shows', () => {
       const [feed, history] = [spokenFeed(), createHistory()];
       const running = await intakes.start(feed);
       feed.say([history.opened(red), history.matched(red), ...history.advanced(1, 6)], 3);
-      await shows(running, { nextFill: 1, fills: [0], nextBlock: 7 });
-      const before = { nextFill: 1, fills: [0], nextBlock: 7, position: 3, barrier: 6, history: 2 };
+      await shows(running, { watermark: 1, fills: [0], nextBlock: 7 });
+      const before = { watermark: 1, position: 3, barrier: 6, history: 2 };
       deepEqual(told(running), before);
-      const check = await running.intake.held(AbortSignal.timeout(60_000));
+      const store = await running.intake.held(AbortSignal.timeout(60_000));
       holds = true;
       feed.say([history.settled(0, red), history.matched(red), ...history.advanced(1, 8)], 6);
       await turnsUntil('the batch is being written', () => end !== undefined);
       deepEqual(told(running), before);
-      check();
+      store.check();
       holds = false;
       end!(error);
-      const after = { nextFill: 2, fills: [1], nextBlock: 9, position: 6, barrier: 8, history: 5 };
+      const after = { watermark: 2, position: 6, barrier: 8, history: 5 };
       if (error !== undefined) {
         await turnsUntil('another session is opened', () => running.intake.status().trouble !== undefined);
         deepEqual(told(running), before);
-        throws(check, OutboxUnavailable);
+        throws(() => { store.check(); }, OutboxUnavailable);
       }
       await turnsUntil('the batch is shown', () => JSON.stringify(told(running)) === JSON.stringify(after));
     });

@@ -1,10 +1,9 @@
 /** The intake on a real Postgres: it keeps the contract, and what it shows and gives up; starts, crashes, and a database that goes away. */
 import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict';
 import pg from 'pg';
-import { ForeignIntake, type IntakeOptions } from '../../command/settlement/intake/intake.js';
-import { openStore } from '../../command/settlement/intake/store.js';
+import { ForeignIntake, type IntakeOptions } from '../../command/settlement/intake.js';
+import { openStore } from '../../command/settlement/postgres-store.js';
 import { OutboxUnavailable } from '../../command/lane/requests.js';
-import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { encodeOutcome } from '../../engine/records/codec.js';
 import { createHistory, digestAt, marketIn, spokenFeed } from '../support/fill-feed.js';
@@ -41,8 +40,7 @@ describe('settlement: the store of the intake in Postgres', () => {
     return Promise.resolve({
       openStore: (options) => openStore({ url, standByMs: 5, ...options }),
       close: async () => { await emptied(url); },
-      laneUser: () => openLaneUser({ url, chainId: 1, key: 'operator', purpose: 'settlement', standByMs: 5 }),
-      fills: async () => (await rowsOf(url, 'select fill::int, ended from settlement.fills order by fill')) as { fill: number; ended: boolean }[],
+      fills: async () => (await rowsOf(url, 'select fill::int, state = \'over\' as ended from settlement.fills order by fill')) as { fill: number; ended: boolean }[],
       barriers: () => rowsOf(url, 'select chain_id, partition from settlement.barriers'),
       partitions: async () => (await numbers('select next_seq::int as next, position::int from settlement.partitions order by partition'))
         .map(({ next = 0, position = 0 }) => ({ nextSeq: next, position })),
@@ -85,12 +83,12 @@ describe('settlement: the intake', () => {
     const running = await start(feed, { restMs: 3_600_000 });
     feed.say([], 0);
     feed.say([history.opened(red), history.matched(red)]);
-    await shows(running, { nextFill: 1, fills: [0], nextBlock: 0 });
+    await shows(running, { watermark: 1, fills: [0], nextBlock: 0 });
     // What comes while it rests is taken in by the next session at the latest.
     feed.say([history.matched(red)]);
-    deepEqual(shown(running), { nextFill: 1, fills: [0], nextBlock: 0 });
+    deepEqual(await shown(running), { watermark: 1, fills: [0], nextBlock: 0 });
     await running.stop();
-    await shows(await start(feed), { nextFill: 2, fills: [0, 1], nextBlock: 0 });
+    await shows(await start(feed), { watermark: 2, fills: [0, 1], nextBlock: 0 });
   });
 
   it('shows nothing before it has come to the end of the history as it was', async () => {
@@ -98,13 +96,13 @@ describe('settlement: the intake', () => {
     const running = await start(feed, { log: await logOf(3) });
     feed.say([history.opened(red), history.matched(red)], 2);
     await until('it is taken in', () => running.intake.status().position === 2);
-    deepEqual(shown(running), { nextFill: 0, fills: [], nextBlock: 0 });
+    equal(running.intake.watermark(), 0);
     let holds = false;
     const held = running.intake.held(AbortSignal.timeout(60_000)).then(() => { holds = true; });
     feed.say([history.settled(0, red)], 3);
     await held;
     ok(holds);
-    deepEqual(shown(running), { nextFill: 1, fills: [], nextBlock: 0 });
+    await shows(running, { watermark: 1, fills: [], nextBlock: 0 });
   });
 
   it('ends when the log is not the one that it has taken from', async () => {
@@ -112,7 +110,7 @@ describe('settlement: the intake', () => {
     const history = createHistory();
     const running = await start(feed);
     feed.say([history.opened(red), history.matched(red)]);
-    await shows(running, { nextFill: 1, fills: [0], nextBlock: 0 });
+    await shows(running, { watermark: 1, fills: [0], nextBlock: 0 });
     await running.stop();
     await rejects(start(feed, { log: await logOf(1) }), (error) => (
       error instanceof ForeignIntake && error.message.includes('2 outcomes have been taken in, but the log has 1')));
@@ -127,6 +125,38 @@ describe('settlement: the intake', () => {
     // eslint-disable-next-line require-yield
     const { intake } = await start({ async* follow() { throw broken; } });
     await rejects(intake.done, broken);
+  });
+
+  it('turns the tables of a version without states into a queue in which all wait, and leaves the present ones alone', async () => {
+    await rows(`
+create schema settlement;
+create table settlement.fills (
+  fill bigint primary key, chain_id bigint not null, market_id text not null, outcome smallint not null, price integer not null, size numeric not null,
+  cost numeric not null, buy_number bigint not null, sell_number bigint not null, buyer text not null, seller text not null,
+  ended boolean not null default false
+);
+create index fills_waiting on settlement.fills (chain_id, fill) where not ended;
+create table settlement.intake (sole boolean primary key default true, watermark bigint not null, position bigint, digest text);
+create table settlement.partitions (partition smallint primary key, next_seq bigint not null, position bigint not null, done integer not null);
+insert into settlement.fills values
+  (3, 1, 'm', 0, 500000, 18446744073709551615, 1, 6, 7, 'b', 's', false), (5, 1, 'm', 0, 500000, 10, 1, 10, 11, 'b', 's', true);
+insert into settlement.intake (watermark, position, digest) values (5, 8, '0x00');
+insert into settlement.partitions select n, n, 9, 0 from generate_series(0, 7) as n`);
+    for (const start of ['the first', 'the second']) {
+      const store = await openStore({ url, signal: AbortSignal.timeout(60_000), standingBy: () => undefined });
+      const [fill] = await store.due(1, { nowMs: Date.now(), maxPauseMs: 1_000, withNew: true, limit: 10 });
+      deepEqual(fill, {
+        fill: 3, chainId: 1, price: 500_000, size: 18_446_744_073_709_551_615n, buyNumber: 6, sellNumber: 7, state: 'waiting', sinceMs: fill!.sinceMs,
+        dueMs: 0, batchLimit: undefined, tries: 0,
+      }, start);
+      ok(Math.abs(fill!.sinceMs - Date.now()) < 60_000);
+      const { progress } = await store.load();
+      deepEqual([progress.watermark, [...progress.ahead.values()], progress.partitions[7]], [
+        5, [{ chainId: 1, fill: 5, ended: true }], { nextSeq: 7, position: 9, done: 0 }]);
+      await store.close();
+    }
+    deepEqual(await rows('select tablename from pg_tables where schemaname = \'settlement\' order by 1'),
+      ['barriers', 'fills', 'intake', 'markets', 'partitions'].map((tablename) => ({ tablename })));
   });
 
   describe('faults', () => {
@@ -146,7 +176,7 @@ describe('settlement: the intake', () => {
         const history = createHistory();
         const running = await start(feed, { to: through });
         feed.say([history.opened(red), history.opened(blue), history.matched(red), history.matched(red)]);
-        await shows(running, { nextFill: 2, fills: [0, 1], nextBlock: 0 });
+        await shows(running, { watermark: 2, fills: [0, 1], nextBlock: 0 });
         const slow = history.matched(blue);
         feed.say([history.matched(red)]);
         await until('it is written', async () => (await rows('select from settlement.fills')).length === 3);
@@ -163,8 +193,8 @@ describe('settlement: the intake', () => {
         feed.say([...changes, ...barrier.filter(({ partition }) => partition !== 5)]);
         await until('the connection has ended there', () => met);
         feed.say([slow, barrier[5]!]);
-        await shows(running, { nextFill: 5, fills: [1, 2, 4], nextBlock: 3 });
-        deepEqual(await rows('select fill::int, ended from settlement.fills order by fill'), [1, 2, 4].map((fill) => ({ fill, ended: false })));
+        await shows(running, { watermark: 5, fills: [1, 2, 4], nextBlock: 3 });
+        deepEqual(await rows('select fill::int, state = \'over\' as ended from settlement.fills order by fill'), [1, 2, 4].map((fill) => ({ fill, ended: false })));
         deepEqual(await rows('select partition, next_seq::int from settlement.partitions where next_seq <> 1 order by 1'),
           [[1, 3], [2, 7], [5, 3]].map(([partition, next]) => ({ partition, next_seq: next })));
       });
@@ -175,18 +205,18 @@ describe('settlement: the intake', () => {
       const history = createHistory();
       const running = await start(feed, { to: through });
       feed.say([history.opened(red), history.matched(red)]);
-      await shows(running, { nextFill: 1, fills: [0], nextBlock: 0 });
-      const check = await running.intake.held(AbortSignal.timeout(60_000));
-      check();
+      await shows(running, { watermark: 1, fills: [0], nextBlock: 0 });
+      const store = await running.intake.held(AbortSignal.timeout(60_000));
+      store.check();
       proxy.refuse();
       await until('the trouble is told', () => running.intake.status().trouble !== undefined);
-      throws(check, OutboxUnavailable);
-      deepEqual(shown(running), { nextFill: 1, fills: [0], nextBlock: 0 });
+      throws(() => { store.check(); }, OutboxUnavailable);
+      equal(running.intake.watermark(), 1);
       feed.say([history.matched(red), history.settled(0, red)]);
       proxy.accept();
-      await shows(running, { nextFill: 2, fills: [1], nextBlock: 0 });
+      await shows(running, { watermark: 2, fills: [1], nextBlock: 0 });
       equal(running.intake.status().trouble, undefined);
-      (await running.intake.held(AbortSignal.timeout(60_000)))();
+      (await running.intake.held(AbortSignal.timeout(60_000))).check();
       match(reports.join('\n'), /^trouble: the intake of fills waits: the outbox is not available: .*\n[^]*note: the intake of fills goes on$/);
     });
 
@@ -194,7 +224,7 @@ describe('settlement: the intake', () => {
       const [feed, history] = [spokenFeed(), createHistory()];
       const running = await start(feed, { to: through });
       feed.say([history.opened(red), history.matched(red)], 2);
-      await shows(running, { nextFill: 1, fills: [0], nextBlock: 0 });
+      await shows(running, { watermark: 1, fills: [0], nextBlock: 0 });
       proxy.refuse();
       await until('the trouble is told', () => running.intake.status().trouble !== undefined);
       const other = await start(feed);

@@ -2,6 +2,8 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { OutboxUnavailable, type LaneUser } from '../../command/lane/requests.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
+import { createDatabase } from '../sim/stores/database.js';
+import { createIntakeTables, openMemoryStore } from '../sim/stores/intake.js';
 import { address } from '../support/scenario.js';
 
 const POLL_MS = 1_234;
@@ -34,7 +36,7 @@ describe('settlement: worker: rounds', () => {
   const counted = async (count: number): Promise<void> => { if (count > 1_000) await new Promise(() => undefined); };
 
   let rounds = 0;
-  const nextFill = (): number => {
+  const watermark = (): number => {
     if (++rounds > 1_000) throw new Error('the worker never rests');
     return 0;
   };
@@ -64,7 +66,14 @@ describe('settlement: worker: rounds', () => {
       chain: { chainId: 5, contracts }, lane, log: { read: () => Promise.resolve([]) }, newId: () => 'id', now: () => 0, signal: stopping.signal,
       report: () => undefined, catchUp: () => Promise.resolve(), verify: () => Promise.resolve(), settledOnChain: () => Promise.resolve(new Set()),
       checkOrder: () => undefined,
-      view: { nextFill: () => nextFill(), unsettled: () => [], nextBlock: () => 0, history: () => ({ position: 0, digest: new Uint8Array(32) }) },
+      intake: {
+        held: () => openMemoryStore(
+          { database: createDatabase(), tables: createIntakeTables(), carry: async (_, work) => work() },
+          { signal: stopping.signal, standingBy: () => undefined },
+        ),
+        watermark: () => watermark(), barrier: () => undefined, history: () => ({ position: 0, digest: new Uint8Array(32) }),
+        status: () => ({ standby: false, position: 0, trouble: undefined }),
+      },
       timings: { pollMs: POLL_MS, retryMs: 3_600_000, maxRetryMs: 3_600_000 },
     });
   }

@@ -1,6 +1,6 @@
 /** What a settlement process tells of its intake, and of Kafka. */
 import { deepEqual } from 'node:assert/strict';
-import type { IntakeStatus } from '../../command/settlement/intake/intake.js';
+import type { IntakeStatus } from '../../command/settlement/intake.js';
 import { intakeStateOf } from '../../service/roles/settlement-state.js';
 
 describe('service: the state of the intake', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { CREATE_SCHEMA as LANE } from '../../command/lane/schema.js';
-import { SETTLEMENT_SCHEMA } from '../../command/settlement/intake/schema.js';
+import { SETTLEMENT_SCHEMA } from '../../command/settlement/postgres-store.js';
 import { CREATE_SCHEMA as LOG } from '../../engine/log/postgres/schema.js';
 import { projections } from '../../projections/catalogue.js';
 import { openSession } from '../../projections/database.js';

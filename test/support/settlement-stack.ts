@@ -12,9 +12,8 @@ import type { Lane, LaneOptions } from '../../command/lane/lane-options.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import type { LaneRequest, LaneUser } from '../../command/lane/requests.js';
 import { submissionOf } from '../../command/settlement/submission.js';
-import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
-import { openStore } from '../../command/settlement/intake/store.js';
-import { laneOf } from '../../command/settlement/intake/owned-lane.js';
+import { runIntake, type Intake } from '../../command/settlement/intake.js';
+import { openStore } from '../../command/settlement/postgres-store.js';
 import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
@@ -129,7 +128,7 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
   });
   const intake = runIntake({
     openStore: (session) => openStore({ url: world.databaseUrl, standByMs: 20, ...session }),
-    feed: createLogFeed(log), log, chains: [world.chain.chainId], checkChains: () => undefined, signal, report,
+    feed: createLogFeed(log), log, now: Date.now, checkChains: () => undefined, signal, report,
     restMs: 1, backoff: { firstMs: 20, longestMs: 100 },
   });
   const settlement = runSettlement({
@@ -141,10 +140,10 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
     },
     verify: () => Promise.resolve(),
     settledOnChain: createSettledOnChain(world.chain, createChainReads(world.chain, rpc)),
-    view: intake.view(world.chain.chainId),
-    lane: altering(laneOf(intake, openLaneUser({
+    intake,
+    lane: altering(openLaneUser({
       url: world.databaseUrl, chainId: world.chain.chainId, key: 'operator', purpose: 'settlement', standByMs: 20,
-    })), options.altered),
+    }), options.altered),
     ...options.settlement,
     // Tests say how many fills gather: the first one does not go alone.
     rules: { quietMs: Infinity, ...options.settlement?.rules },

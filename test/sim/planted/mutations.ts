@@ -87,17 +87,18 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the settlement worker forgets what an earlier process asked for', breaks: 'a fill is in one request at a time',
     file: 'command/settlement/settlement-worker.js',
-    from: 'this.parts.queue.restore(requests.flatMap((request) => this.found(request)), { nextFill: view.nextFill(), nowMs: now() });', to: '',
+    from: 'const listed = await lane.changes();', to: 'await lane.changes(); const listed = [];',
   },
   {
     name: 'fills of a reverted transaction are not tried again', breaks: 'everything comes to rest',
-    file: 'command/settlement/settlement-queue.js',
-    from: 'for (const fill of left) {', to: 'for (const fill of succeeded ? left : []) {',
+    file: 'command/settlement/settlement-worker.js',
+    from: 'await this.change(store, moved.flat());', to: 'await this.change(store, moved.flat().filter(({ batchLimit }) => batchLimit === undefined));',
   },
   {
     name: 'the intake loses a fill that comes while another one waits', breaks: 'everything comes to rest',
-    file: 'command/settlement/intake/mirror.js',
-    from: 'if (fills.size < windowFills)', to: 'if (fills.size > 1) continue; if (fills.size < windowFills)',
+    file: 'command/settlement/intake.js',
+    from: 'const changes = changesOf(course.progress, batch);',
+    to: 'const all = changesOf(course.progress, batch); const changes = { ...all, matched: all.matched.slice(0, 1) };',
   },
   {
     name: 'a lost lane is not held again', breaks: 'everything comes to rest',

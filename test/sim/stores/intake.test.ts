@@ -2,18 +2,15 @@
 import { describeIntake } from '../../settlement/intake-contract.js';
 import { createDatabase } from './database.js';
 import { createIntakeTables, openMemoryStore } from './intake.js';
-import { createOutboxTables, memoryLaneUser } from './outbox.js';
 
 describe('simulation: the store of the intake in memory', () => {
   describeIntake(() => {
     const [database, tables] = [createDatabase(), createIntakeTables()];
     const carry = async <T>(_: string, work: () => T) => work();
-    const lane = { database, carry, tables: createOutboxTables(), now: () => Date.now(), standByMs: 5 };
     return Promise.resolve({
       openStore: (options) => openMemoryStore({ database, tables, carry }, { standByMs: 5, ...options }),
-      laneUser: () => memoryLaneUser(lane, { chainId: 1, key: 'operator', purpose: 'settlement' }),
       fills: () => Promise.resolve([...tables.rows.fills.values()]
-        .map(({ fill: { fill }, ended }) => ({ fill, ended })).sort((a, b) => a.fill - b.fill)),
+        .map(({ fill, over }) => ({ fill, ended: over })).sort((a, b) => a.fill - b.fill)),
       barriers: () => Promise.resolve([...tables.rows.barriers.values()].flat().filter((barrier) => barrier !== undefined)),
       partitions: () => Promise.resolve(tables.rows.partitions),
       endSessions() {

@@ -1,32 +1,29 @@
 /**
- * The settlement worker's side of the fill feed: it keeps the fills that are not settled in Postgres, and shows the worker those that come
- * first. One process takes in; the others stand by.
+ * Takes the fills of the feed into the queue, and out of it when they are settled or have failed. One process takes in, and gives its worker the
+ * queue; the others stand by.
  */
-import { backoffMs, createBell, pause, type Backoff, type Bell } from '../../../engine/waiting.js';
-import { decodeOutcome } from '../../../engine/records/codec.js';
-import { LogUnavailable, type Log } from '../../../engine/log/log.js';
-import type { Report } from '../../../engine/report.js';
-import type { FillFeed } from '../../feed/fill-feed.js';
-import { least, type FeedBatch } from '../../feed/sequence.js';
-import { OutboxUnavailable } from '../../lane/requests.js';
-import type { SettlementView } from '../settlement-worker.js';
-import { changesOf, leastBarrier, takenAfter, type Barrier, type Taken } from './changes.js';
-import { createMirror, WINDOW_FILLS, type Mirror } from './mirror.js';
-import { Overtaken, type IntakeStore, type StoreOptions } from './store.js';
+import { backoffMs, createBell, pause, type Backoff, type Bell } from '../../engine/waiting.js';
+import { decodeOutcome } from '../../engine/records/codec.js';
+import { LogUnavailable, type Log } from '../../engine/log/log.js';
+import type { Report } from '../../engine/report.js';
+import type { FillFeed } from '../feed/fill-feed.js';
+import { least, type FeedBatch } from '../feed/sequence.js';
+import type { StandBy } from '../../engine/reactor.js';
+import { OutboxUnavailable } from '../lane/requests.js';
+import { changesOf, leastBarrier, progressAfter, type Barrier, type FeedProgress } from './feed-changes.js';
+import { NOTHING_WAITS, Overtaken, type QueueCounts, type SettlementStore } from './store.js';
 
 export interface IntakeOptions {
-  /** Opens what the intake keeps, as `openStore` of a database does. */
-  readonly openStore: (session: Pick<StoreOptions, 'signal' | 'standingBy'>) => Promise<IntakeStore>;
+  /** Opens the tables, as `openStore` of a database does. */
+  readonly openStore: (standBy: StandBy) => Promise<SettlementStore>;
   readonly feed: FillFeed;
   readonly log: Pick<Log, 'length' | 'read'>;
-  /** The chains whose fills the worker settles. Fills of other chains are kept, and not shown. */
-  readonly chains: readonly number[];
   /** Called with the chain of every market once the first of the history has been taken in. An error that it throws ends the intake. */
   readonly checkChains: (ofMarkets: Iterable<number>) => void;
   readonly signal: AbortSignal;
   readonly report: Report;
-  /** The most fills per chain in memory. */
-  readonly windowFills?: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
   /** The least time from one small batch to the next, so that the next one has more messages. The first one does not wait. Default 20 ms. */
   readonly restMs?: number;
   readonly backoff?: Backoff;
@@ -47,15 +44,16 @@ export interface Intake {
   /** Resolves when it is known whether this process takes in, stands by, or cannot reach what it needs. */
   readonly begun: Promise<void>;
   status(): IntakeStatus;
-  /** What the worker of a chain reads. It changes between turns of the event loop, and never goes back. */
-  view(chainId: number): SettlementView;
+  /** All fills with lower numbers have come, of any chain. It grows when there is something new in the queue. */
+  watermark(): number;
+  /** Of the newest message. There has been a fill. */
+  history(): { readonly position: number; readonly digest: Uint8Array };
+  /** Of the chain's fills in the queue; none while another process takes in. Throws OutboxUnavailable. */
+  counts(chainId: number): Promise<QueueCounts>;
   /** The last block up to which the chain's facts have come, in every partition; undefined before the first. */
   barrier(chainId: number): Barrier | undefined;
-  /**
-   * Resolves when this process takes in and has caught up with the history as it was when it began. The function that it resolves with
-   * throws OutboxUnavailable from the moment on in which another process may take in. Rejects with the signal's reason.
-   */
-  held(signal: AbortSignal): Promise<() => void>;
+  /** Resolves with the queue when this process takes in and has caught up with the history as it was then. Rejects with the signal's reason. */
+  held(signal: AbortSignal): Promise<SettlementStore>;
   /** Calls the listener after every change. */
   onChange(listener: () => void): void;
 }
@@ -76,9 +74,8 @@ const UNWRITTEN_OUTCOMES = 50_000;
 
 /** What one session has loaded and followed. */
 interface Course {
-  readonly store: IntakeStore;
-  readonly mirrors: ReadonlyMap<number, Mirror>;
-  taken: Taken;
+  readonly store: SettlementStore;
+  progress: FeedProgress;
   readonly markets: Map<string, number>;
   /** The outcomes that there were when it loaded. */
   readonly length: number;
@@ -93,8 +90,10 @@ export function runIntake(options: IntakeOptions): Intake {
   return {
     done, begun,
     status: () => run.status(),
-    view: (chainId) => run.view(chainId),
-    barrier: (chainId) => leastBarrier(run.shown?.taken.barriers.get(chainId)),
+    watermark: () => run.shown?.progress.watermark ?? 0,
+    history: () => run.history(),
+    counts: (chainId) => run.counts(chainId),
+    barrier: (chainId) => leastBarrier(run.shown?.progress.barriers.get(chainId)),
     held: (signal) => run.held(signal),
     onChange: (listener) => { run.listeners.push(listener); },
   };
@@ -102,7 +101,7 @@ export function runIntake(options: IntakeOptions): Intake {
 
 class IntakeRun {
   readonly listeners: (() => void)[] = [];
-  /** What the worker reads: the last course that has caught up. It stays when its session ends, so that the view never goes back. */
+  /** What is shown: the last course that has caught up. It stays when its session ends, so that what is shown never goes back. */
   shown: Course | undefined;
   private current: Course | undefined;
   private standby = false;
@@ -137,36 +136,31 @@ class IntakeRun {
 
   status(): IntakeStatus {
     const { standby, trouble } = this;
-    const taken = standby ? undefined : (this.current ?? this.shown)?.taken;
-    return { standby, position: taken === undefined ? undefined : least(taken.partitions), trouble };
+    const progress = standby ? undefined : (this.current ?? this.shown)?.progress;
+    return { standby, position: progress === undefined ? undefined : least(progress.partitions), trouble };
   }
 
-  view(chainId: number): SettlementView {
-    const mirror = () => this.shown?.mirrors.get(chainId);
-    return {
-      nextFill: () => mirror()?.nextFill ?? 0,
-      unsettled: (from) => mirror()?.unsettled(from) ?? [],
-      nextBlock: () => (leastBarrier(this.shown?.taken.barriers.get(chainId))?.block ?? -1) + 1,
-      history: () => {
-        const newest = this.shown?.taken.newest;
-        if (newest === undefined) throw new Error('no message of the fill feed has come');
-        return { position: newest.position, digest: Buffer.from(newest.digest.slice(2), 'hex') };
-      },
-    };
+  history(): { readonly position: number; readonly digest: Uint8Array } {
+    const newest = this.shown?.progress.newest;
+    if (newest === undefined) throw new Error('no message of the fill feed has come');
+    return { position: newest.position, digest: Buffer.from(newest.digest.slice(2), 'hex') };
   }
 
-  async held(signal: AbortSignal): Promise<() => void> {
+  async counts(chainId: number): Promise<QueueCounts> {
+    return this.current === undefined || this.current !== this.shown ? NOTHING_WAITS : await this.current.store.counts(chainId);
+  }
+
+  async held(signal: AbortSignal): Promise<SettlementStore> {
     while (this.shown === undefined || this.shown !== this.current) {
       signal.throwIfAborted();
       await this.bell.wait(signal, 60_000);
     }
-    const course = this.shown;
-    return () => { if (this.current !== course) throw new OutboxUnavailable('this process no longer takes in fills'); };
+    return this.shown.store;
   }
 
   /** Follows the feed over one session, until the session ends or an error occurs. */
   private async runSession(succeeded: () => void): Promise<void> {
-    const { openStore, signal, feed, restMs = 20 } = this.options;
+    const { openStore, signal, feed, now, restMs = 20 } = this.options;
     const store = await openStore({ signal, standingBy: () => { this.standsBy(true); } });
     const ending = new AbortController();
     const either = AbortSignal.any([signal, ending.signal]);
@@ -175,13 +169,13 @@ class IntakeRun {
       const course = await this.load(store);
       this.current = course;
       void store.ended(either).then(() => { ending.abort(new OutboxUnavailable('the session of the intake has ended')); });
-      await this.progress(course);
+      this.show(course);
       this.isWell('the intake of fills goes on');
       let unwritten = 0;
-      for await (const batch of feed.follow({ partitions: course.taken.partitions, markets: course.markets }, either)) {
+      for await (const batch of feed.follow({ partitions: course.progress.partitions, markets: course.markets }, either)) {
         const restUntilMs = performance.now() + restMs;
-        unwritten = await takeIn(course, batch, unwritten);
-        await this.progress(course);
+        unwritten = await takeIn(course, batch, { unwritten, nowMs: now() });
+        this.show(course);
         succeeded();
         const small = batch.messages.length > 0 && batch.messages.length < PLENTY;
         if (small) await pause(Math.max(0, restUntilMs - performance.now()), either);
@@ -206,23 +200,19 @@ class IntakeRun {
     this.begin();
   }
 
-  private async load(store: IntakeStore): Promise<Course> {
-    const { log, chains, windowFills = WINDOW_FILLS } = this.options;
-    const { taken, markets } = await store.load();
-    await checkLog(log, taken);
-    const mirrors = new Map(chains.map((chainId) => [chainId, createMirror(chainId, taken.watermark, windowFills)]));
-    return { store, taken, mirrors, markets: new Map(markets), length: await log.length('outcomes') };
+  private async load(store: SettlementStore): Promise<Course> {
+    const { log } = this.options;
+    const { progress, markets } = await store.load();
+    await checkLog(log, progress);
+    return { store, progress, markets: new Map(markets), length: await log.length('outcomes') };
   }
 
-  /** Fills the windows, and shows the course once it has caught up. */
-  private async progress(course: Course): Promise<void> {
-    for (const [chainId, mirror] of course.mirrors) {
-      for (let wanted = mirror.wants(); wanted !== undefined; wanted = mirror.wants()) {
-        mirror.read(await course.store.page(chainId, wanted, course.taken.watermark), wanted);
-      }
+  /** Shows the course once it has caught up. */
+  private show(course: Course): void {
+    if (isCurrent(course)) {
+      if (this.shown === undefined) this.options.checkChains(new Set(course.markets.values()));
+      this.shown = course;
     }
-    if (this.shown === undefined && isCurrent(course)) this.options.checkChains(new Set(course.markets.values()));
-    if (isCurrent(course)) this.shown = course;
     this.changed();
   }
 
@@ -233,29 +223,26 @@ class IntakeRun {
 }
 
 /** Whether the course has everything that the history had when it loaded. */
-function isCurrent({ taken, length }: Course): boolean {
-  return least(taken.partitions) >= length;
+function isCurrent({ progress, length }: Course): boolean {
+  return least(progress.partitions) >= length;
 }
 
 /** Writes a batch and then takes it over. Returns the number of outcomes that are read and not written. */
-async function takeIn(course: Course, batch: FeedBatch, unwritten: number): Promise<number> {
-  const before = least(course.taken.partitions);
-  const changes = changesOf(course.taken, batch);
+async function takeIn(
+  course: Course, batch: FeedBatch, { unwritten, nowMs }: { readonly unwritten: number; readonly nowMs: number },
+): Promise<number> {
+  const before = least(course.progress.partitions);
+  const changes = changesOf(course.progress, batch);
   const read = unwritten + least(changes.after.partitions) - before;
   const writes = batch.messages.length > 0 || read >= UNWRITTEN_OUTCOMES;
-  if (writes) await course.store.write(changes);
-  course.taken = takenAfter(course.taken, changes);
+  if (writes) await course.store.take(changes, nowMs);
+  course.progress = progressAfter(course.progress, changes);
   for (const { marketId, chainId } of changes.opened) course.markets.set(marketId, chainId);
-  const over = batch.messages.flatMap(({ message }) => message.type === 'FillSettled' || message.type === 'FillFailed' ? [message.fill] : []);
-  for (const mirror of course.mirrors.values()) {
-    mirror.passed(changes.passed, changes.after.watermark);
-    for (const fill of over) mirror.ended(fill);
-  }
   return writes ? 0 : read;
 }
 
 /** Throws ForeignIntake unless the log has everything that was taken in, with the same digest. */
-async function checkLog(log: IntakeOptions['log'], { partitions, newest }: Taken): Promise<void> {
+async function checkLog(log: IntakeOptions['log'], { partitions, newest }: FeedProgress): Promise<void> {
   const needed = partitions.reduce((most, { position, done }) => Math.max(most, position + (done > 0 ? 1 : 0)), 0);
   if (needed > 0 && (await log.read('outcomes', needed - 1, 1)).length === 0) {
     throw new ForeignIntake(`${needed} outcomes have been taken in, but the log has ${await log.length('outcomes')}`);

@@ -1,12 +1,12 @@
 /** What batches of the feed change, over random histories whose partitions come at different speeds. */
 import { deepEqual, equal, ok, throws } from 'node:assert/strict';
 import fc from 'fast-check';
-import { changesOf, leastBarrier, takenAfter, type Changes, type Taken } from '../../command/settlement/intake/changes.js';
+import { changesOf, leastBarrier, progressAfter, type FeedChanges, type FeedProgress } from '../../command/settlement/feed-changes.js';
 import { PARTITIONS, type SequencedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import { feedHistory } from '../support/feed-history.js';
 
-const start = (ahead: Taken['ahead'] = new Map()): Taken => ({ partitions: FEED_START.partitions, watermark: 0, ahead, barriers: new Map(), newest: undefined });
+const start = (ahead: FeedProgress['ahead'] = new Map()): FeedProgress => ({ partitions: FEED_START.partitions, watermark: 0, ahead, barriers: new Map(), newest: undefined });
 
 const sequencer = createSequencer(FEED_START);
 const messages = feedHistory(5, 1_500).outcomes.flatMap((outcome) => sequencer.take(outcome));
@@ -16,16 +16,16 @@ const queues = Array.from({ length: PARTITIONS }, (_, partition) => messages.fil
 class Rows {
   readonly byFill = new Map<number, boolean>();
 
-  write({ matched, ended, dropped }: Changes): void {
-    for (const { fill: { fill }, ended: over } of matched) {
+  write({ matched, ended, dropped }: FeedChanges): void {
+    for (const { fill, ended: over } of matched) {
       ok(!this.byFill.has(fill));
       this.byFill.set(fill, over);
     }
-    for (const fill of ended) {
+    for (const { fill } of ended) {
       equal(this.byFill.get(fill), false);
       this.byFill.set(fill, true);
     }
-    for (const fill of dropped) ok(this.byFill.delete(fill));
+    for (const { fill } of dropped) ok(this.byFill.delete(fill));
   }
 }
 
@@ -69,15 +69,13 @@ describe('settlement: what a batch of the feed changes', () => {
         given.push(...batch);
         rows.write(changes);
         const { watermark, unsettled, endedAhead } = known(given);
-        const before = at;
-        at = takenAfter(at, changes);
+        at = progressAfter(at, changes);
         equal(at.watermark, watermark);
         const stored = [...rows.byFill].sort(([a], [b]) => a - b);
         deepEqual(stored.filter(([, ended]) => !ended).map(([fill]) => fill), unsettled);
         deepEqual(stored.filter(([, ended]) => ended).map(([fill]) => fill), endedAhead);
-        deepEqual(changes.passed.map(({ fill }) => fill), unsettled.filter((fill) => fill >= before.watermark && fill < watermark));
         // What a start would load is what there is.
-        deepEqual([...at.ahead].map(([fill, each]) => [fill, each === undefined]).sort(([a], [b]) => Number(a) - Number(b)),
+        deepEqual([...at.ahead].map(([fill, { ended }]) => [fill, ended]).sort(([a], [b]) => Number(a) - Number(b)),
           stored.filter(([fill]) => fill >= watermark));
       });
       deepEqual(at.watermark, known(messages).watermark);
@@ -93,7 +91,7 @@ describe('settlement: what a batch of the feed changes', () => {
       const given: SequencedMessage[] = [];
       let at = start();
       taken(random, (batch) => {
-        at = takenAfter(at, changesOf(at, { messages: batch }));
+        at = progressAfter(at, changesOf(at, { messages: batch }));
         given.push(...batch);
         for (const chainId of chains) {
           const blocks = Array.from({ length: PARTITIONS }, (_, partition) => given.findLast((each) => (
@@ -115,7 +113,7 @@ describe('settlement: what a batch of the feed changes', () => {
     const first = changesOf(before, { messages: queues[3]!.slice(0, 5) });
     deepEqual(first.moved, [{ partition: 3, expected: 0, ...first.after.partitions[3]! }]);
     deepEqual(before, start());
-    const next = takenAfter(before, first);
+    const next = progressAfter(before, first);
     const second = changesOf(next, { messages: queues[3]!.slice(5, 7), reached: 40 });
     deepEqual(second.moved.map(({ partition, expected, nextSeq }) => [partition, expected, nextSeq]), queues.map((_, partition) => (
       partition === 3 ? [3, 5, 7] : [partition, 0, 0])));
@@ -124,7 +122,7 @@ describe('settlement: what a batch of the feed changes', () => {
 
   it('never goes through all fills that are ahead, of which there are very many while a partition is slow', () => {
     let at = start(new Unwalked());
-    for (const queue of queues) at = takenAfter(at, changesOf(at, { messages: queue }));
+    for (const queue of queues) at = progressAfter(at, changesOf(at, { messages: queue }));
     deepEqual([at.watermark, at.ahead.size], [known(messages).watermark, 0]);
   });
 });
