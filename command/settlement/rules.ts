@@ -41,3 +41,6 @@ export interface SettlementTimings {
 export const SETTLEMENT_TIMINGS: SettlementTimings = {
   pollMs: 25, retryMs: 250, maxRetryMs: 10_000, laneLookMs: 500, laneSilentMs: 30_000, maxOpen: 256, maxAsked: 16, countMs: 1_000,
 };
+
+/** Batches per request to the lane: enough to share a commit, and few enough that the lane works while the next ones are made. */
+export const ASKED_TOGETHER = 4;

@@ -18,7 +18,7 @@ import type { Intake } from './intake.js';
 import { createLaneView } from './lane-view.js';
 import { createPace, type Pace } from './pace.js';
 import { reportLeft, reportMissing, reportRefused } from './reports.js';
-import { QUEUE_RULES, SETTLEMENT_TIMINGS, type QueueRules, type SettlementTimings } from './rules.js';
+import { ASKED_TOGETHER, QUEUE_RULES, SETTLEMENT_TIMINGS, type QueueRules, type SettlementTimings } from './rules.js';
 import { NOTHING_WAITS, type QueuedFill, type SettlementStore } from './store.js';
 import { readNote, type SettlementNote } from './submission.js';
 
@@ -73,9 +73,6 @@ export interface Settlement {
   readonly done: Promise<void>;
   status(): SettlementStatus;
 }
-
-/** Batches per request to the lane: enough to share a commit, and few enough that the lane works while the next ones are made. */
-const ASKED_TOGETHER = 4;
 
 /** Starts the worker. Every failure is reported and retried with growing pauses. */
 export function runSettlement(options: SettlementOptions): Settlement {
@@ -212,10 +209,9 @@ export class SettlementWorker {
       if (settlement === undefined) report('alarm', `chain ${chainId}: the note of request ${id} names no fills: the request is ignored`);
       else this.requests.set(id, { id, note: settlement, askedAtMs, status: before.get(id)?.status ?? { kind: 'waiting' } });
     }
-    const named = [...this.requests.values()].flatMap(({ note }) => note.fills);
-    const namedSet = new Set(named);
-    const unknown = (await store.requested(chainId)).filter(({ fill }) => !namedSet.has(fill));
-    const found = named.length === 0 ? [] : (await store.fills(chainId, named)).filter(({ state }) => state !== 'requested');
+    const named = new Set([...this.requests.values()].flatMap(({ note }) => note.fills));
+    const unknown = (await store.requested(chainId)).filter(({ fill }) => !named.has(fill));
+    const found = (await store.fills(chainId, [...named])).filter(({ state }) => state !== 'requested');
     this.looked.againMs = -Infinity;
     await this.change(store, [...this.moved(unknown, 'unknown to the lane'), ...this.moved(found, 'found with the lane')]);
     await this.hear(store, listed);
@@ -310,10 +306,9 @@ export class SettlementWorker {
     return fromMs <= nowMs ? fills : [];
   }
 
-  /** Asks the chain about doubtful fills. */
+  /** Asks the chain about doubtful fills. Where somebody's transaction has settled one, the tokens do not refuse everybody. */
   private async askAgain(store: SettlementStore, doubtful: readonly QueuedFill[]): Promise<void> {
     const settled = await this.askChain(doubtful);
-    // Somebody's transaction has settled one, so the tokens do not refuse everybody.
     if (settled.size > 0) this.pace.settled();
     await this.change(store, doubtful.flatMap((fill) => this.moved([fill], settled.has(fill.fill) ? 'settled by another' : 'not settled after all')));
   }
@@ -361,7 +356,14 @@ export class SettlementWorker {
     if (requests.length > 0 && !signal.aborted) await lane.ask(requests);
     const isAllAsked = rest.length === 0 && due.length < this.rules.maxFills * most && changed.every(({ state }) => state === 'requested');
     this.looked.againMs = isAllAsked ? this.pausedUntilMs() : -Infinity;
+    if (isAllAsked) this.nothingNewWaits();
     if (failure !== undefined) throw failure;
+  }
+
+  /** All that was due is asked: unless something has come back, nothing waits, which need not be counted. */
+  private nothingNewWaits(): void {
+    const { returned, nextDueMs, atMs } = this.counted;
+    if (returned === 0 && nextDueMs === undefined && atMs > -Infinity) this.counted = { ...NOTHING_WAITS, atMs: this.options.now(), isCurrent: true };
   }
 
   private orderMissing(batch: readonly QueuedFill[], { positions, message }: NoSuchOrder): QueuedFill[] {
@@ -392,7 +394,7 @@ export class SettlementWorker {
 
   /** How many requests the lane has not taken yet (`asked`), and how many have not ended (`open`). */
   private openCounts(): { readonly asked: number; readonly open: number } {
-    const kinds = [...this.requests.values()].map(({ status }) => status.kind);
-    return { asked: kinds.filter((kind) => kind === 'waiting').length, open: kinds.filter((kind) => kind === 'waiting' || kind === 'sent').length };
+    const count = (kind: RequestStatus['kind']): number => [...this.requests.values()].filter(({ status }) => status.kind === kind).length;
+    return { asked: count('waiting'), open: count('waiting') + count('sent') };
   }
 }

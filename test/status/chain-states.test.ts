@@ -27,13 +27,13 @@ describe('service: a chain\'s status', () => {
   function statusOf(changes: Partial<IndexerStateParts & SettlementStateParts>) {
     let nowMs = START_MS;
     const parts = {
-      chain: { chainId: 5 }, chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, waiting: () => 0,
+      chain: { chainId: 5 }, chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, waiting: () => Promise.resolve(0),
       beginning: () => ({ failures: 0 }), ...changes,
     };
     const [indexer, settlement] = [createIndexerState(parts), createSettlementState(parts)];
-    return (afterMs: number): ChainState => {
+    return async (afterMs: number): Promise<ChainState> => {
       nowMs = START_MS + afterMs;
-      return { ...indexer(), ...settlement() };
+      return { ...indexer(), ...await settlement() };
     };
   }
 
@@ -42,61 +42,61 @@ describe('service: a chain\'s status', () => {
     sentFills: 3, oldestWaitingS: 59, settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   };
 
-  it('is that of its indexer and its settlement', () => {
-    assert.deepEqual(statusOf({})(9_000), wellAt9s);
+  it('is that of its indexer and its settlement', async () => {
+    assert.deepEqual(await statusOf({})(9_000), wellAt9s);
   });
 
-  it('describes an outage: since when, how many failures, why', () => {
+  it('describes an outage: since when, how many failures, why', async () => {
     const away = statusOf({
       indexer: () => ({ ...following, failures: 3, lastError: 'no node answers', stalled: true }),
       settlement: () => ({ ...settling, trouble: 'x'.repeat(600) }),
     });
-    assert.deepEqual(away(67_000), {
+    assert.deepEqual(await away(67_000), {
       ...wellAt9s, reachable: false, stalled: true, failures: 3, lastError: 'no node answers', sinceLookS: 60, oldestWaitingS: 117,
       settlementTrouble: 'x'.repeat(500),
     });
   });
 
-  it('of one whose first blocks are not final yet has no final block', () => {
-    assert.equal(statusOf({ indexer: () => ({ ...following, latestBlock: 1, finalBlock: -2 }) })(0).finalBlock, null);
+  it('of one whose first blocks are not final yet has no final block', async () => {
+    assert.equal((await statusOf({ indexer: () => ({ ...following, latestBlock: 1, finalBlock: -2 }) })(0)).finalBlock, null);
   });
 
-  it('of one that was never reached counts the fills that wait for it', () => {
+  it('of one that was never reached counts the fills that wait for it', async () => {
     let waiting = 0;
     const never = statusOf({
-      indexer: () => undefined, settlement: () => undefined, waiting: () => waiting, beginning: () => ({ failures: 2, lastError: 'no node answers' }),
+      indexer: () => undefined, settlement: () => undefined, waiting: () => Promise.resolve(waiting), beginning: () => ({ failures: 2, lastError: 'no node answers' }),
     });
     const unreached: ChainState = {
       chainId: 5, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, failures: 2, lastError: 'no node answers', sinceLookS: 0, waitingFills: 0,
       sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0,
       anchorsPassedOver: 0,
     };
-    assert.deepEqual(never(0), unreached);
+    assert.deepEqual(await never(0), unreached);
     waiting = 2;
-    assert.deepEqual(never(10_000), { ...unreached, sinceLookS: 10, waitingFills: 2, oldestWaitingS: 0 });
+    assert.deepEqual(await never(10_000), { ...unreached, sinceLookS: 10, waitingFills: 2, oldestWaitingS: 0 });
     waiting = 10_000;
-    assert.deepEqual(never(40_000), { ...unreached, sinceLookS: 40, waitingFills: 10_000, oldestWaitingS: 30 });
+    assert.deepEqual(await never(40_000), { ...unreached, sinceLookS: 40, waitingFills: 10_000, oldestWaitingS: 30 });
   });
 
-  it('of one that was given up says why', () => {
+  it('of one that was given up says why', async () => {
     const beginning = () => ({ failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
-    assert.deepEqual(statusOf({ beginning })(9_000), { ...wellAt9s, reachable: false, failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
-    assert.equal(statusOf({ indexer: () => ({ ...following, stopped: 'it was reset' }) })(0).stopped, 'it was reset');
+    assert.deepEqual(await statusOf({ beginning })(9_000), { ...wellAt9s, reachable: false, failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
+    assert.equal((await statusOf({ indexer: () => ({ ...following, stopped: 'it was reset' }) })(0)).stopped, 'it was reset');
   });
 
-  it('tells which quick market the chain has resolved otherwise, and how many', () => {
-    const { resolutionTrouble, contradictedMarkets } = statusOf({ indexer: () => ({ ...following, contradicted: ['one', 'two', 'three'] }) })(0);
+  it('tells which quick market the chain has resolved otherwise, and how many', async () => {
+    const { resolutionTrouble, contradictedMarkets } = await statusOf({ indexer: () => ({ ...following, contradicted: ['one', 'two', 'three'] }) })(0);
     assert.deepEqual([resolutionTrouble, contradictedMarkets], ['one. So were 2 more', 3]);
   });
 
-  it('shows how many anchors the settings pass over', () => {
-    assert.equal(statusOf({ chain: { chainId: 5, passOverAnchors: ['0x1', '0x2'] } })(0).anchorsPassedOver, 2);
+  it('shows how many anchors the settings pass over', async () => {
+    assert.equal((await statusOf({ chain: { chainId: 5, passOverAnchors: ['0x1', '0x2'] } })(0)).anchorsPassedOver, 2);
   });
 
-  it('knows no age of fills that another process settles, and that of fills whose requests cannot be held', () => {
-    assert.deepEqual(statusOf({ settlement: () => ({ ...settling, holds: false }) })(9_000), { ...wellAt9s, oldestWaitingS: null });
+  it('knows no age of fills that another process settles, and that of fills whose requests cannot be held', async () => {
+    assert.deepEqual(await statusOf({ settlement: () => ({ ...settling, holds: false }) })(9_000), { ...wellAt9s, oldestWaitingS: null });
     const trouble = 'the outbox cannot be reached';
-    assert.equal(statusOf({ settlement: () => ({ ...settling, holds: false, trouble }) })(9_000).oldestWaitingS, 59);
+    assert.equal((await statusOf({ settlement: () => ({ ...settling, holds: false, trouble }) })(9_000)).oldestWaitingS, 59);
   });
 });
 
