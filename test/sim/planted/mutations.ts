@@ -175,9 +175,10 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'mayRequest(this.#requestsOf(job', to: '(this.options.name === \'quick\' ? () => true : mayRequest)(this.#requestsOf(job',
   },
   {
-    name: 'the view gives out the engine\'s own quick markets', breaks: 'no report is of a fault in the program',
-    file: 'engine/run/view.js',
-    from: 'quick: { ...quick, missed: new Set(quick.missed) }', to: 'quick',
+    name: 'the role prices shows its sender quick markets without their times', breaks: 'no report is of a fault in the program',
+    file: 'service/roles/prices.js',
+    from: 'unresolved: () => view.quickMarkets(chainId)',
+    to: 'unresolved: () => [...view.quickMarkets(chainId)].map((market) => ({ ...market, quick: undefined }))',
   },
   {
     name: 'the relay sender does not wait until a request is in the history', breaks: 'a relayed request is recorded before it is asked for',
