@@ -14,6 +14,8 @@ export interface Anvil {
   readonly ended: Promise<ChildEnded>;
   /** Sends SIGTERM: anvil writes its state, if it was told to keep one, and exits. Can be called again. */
   stop(): Promise<void>;
+  /** Ends anvil at once: its state stays as it was last written. */
+  kill(): Promise<void>;
 }
 
 export interface AnvilOptions {
@@ -57,19 +59,21 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   if (address === undefined || pid === undefined) throw new Error(`anvil does not start: ${lastLines().join('\n') || 'it said nothing'}`);
   let stopping = false;
   keepAlive(child, false);
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+    stopping = true;
+    keepAlive(child, true);
+    child.kill(signal);
+    if (await within(exited.then(() => true), STOP_TIMEOUT_MS) === undefined) child.kill('SIGKILL');
+    await exited;
+  };
   return {
     url: `http://${address}`, pid,
     ended: new Promise((resolve) => {
       const told = () => childEnded({ name: 'the development chain', pid, code: child.exitCode, signal: child.signalCode, lastLines: lastLines() });
       void exited.then(() => { if (!stopping) resolve(told()); });
     }),
-    async stop() {
-      stopping = true;
-      keepAlive(child, true);
-      child.kill('SIGTERM');
-      if (await within(exited.then(() => true), STOP_TIMEOUT_MS) === undefined) child.kill('SIGKILL');
-      await exited;
-    },
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
   };
 }
 

@@ -81,7 +81,8 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
     await refuseForeign(directory, manifest, anvil.url);
     return devChainOf({ manifest, options, directory, anvil, unlock });
   } catch (error) {
-    await anvil?.stop();
+    // What is refused stays as it is: anvil would write it again.
+    await anvil?.kill();
     unlock();
     throw error;
   }
