@@ -23,7 +23,7 @@ export async function rolesBench(): Promise<BenchLine[]> {
   try {
     const one = await withService(spawnService({ DATA_DIR: join(directory, 'one'), CHAINS: 'none' }), (url) => measure(url, Number(new URL(url).port), 1));
     // The api process is at PORT, the query process at the next port.
-    const [port] = await freePorts(1) as [number];
+    const [port] = await freePorts(ROLE_NAMES.length) as [number];
     const stack = spawnStack({ DATA_DIR: join(directory, 'roles'), CHAINS: 'none', PORT: String(port) }, ROLE_NAMES.length);
     const api = await withService(stack, () => measure(`http://127.0.0.1:${port + 1}`, port, 3));
     return lines('a process per role, at the api process', api, one);

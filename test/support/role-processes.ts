@@ -1,5 +1,6 @@
 /** A process per role behind a gateway, as systemd and a proxy run them: one that is killed is started again at its port. */
-import { createServer, type AddressInfo } from 'node:net';
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
 import { startGateway } from './gateway.js';
 import { spawnService, type SpawnedService } from './service-process.js';
 import { until, within } from './until.js';
@@ -104,12 +105,21 @@ export async function ready(url: string): Promise<void> {
   await until(`${url} is ready`, () => fetch(`${url}/health/ready`).then(({ ok }) => ok, () => false), READY_S);
 }
 
-/** Free ports of this machine, each another one. */
+/** Free ports of this machine, one after the other, below those that the system gives out by itself (32,768 on). */
 export async function freePorts(count: number): Promise<readonly number[]> {
-  const holders = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(holders.map((holder) => new Promise<number>((resolve) => {
-    holder.listen(0, '127.0.0.1', () => { resolve((holder.address() as AddressInfo).port); });
-  })));
-  await Promise.all(holders.map((holder) => new Promise((resolve) => { holder.close(resolve); })));
-  return ports;
+  for (let tries = 0; tries < 100; tries++) {
+    const first = randomInt(12_000, 32_000 - count);
+    const ports = Array.from({ length: count }, (_, i) => first + i);
+    const areFree = await Promise.all(ports.map(isFree));
+    if (areFree.every(Boolean)) return ports;
+  }
+  throw new Error(`no ${count} ports one after the other are free`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  const holder = createServer();
+  return new Promise((resolve) => {
+    holder.once('error', () => { resolve(false); });
+    holder.listen(port, '127.0.0.1', () => { holder.close(() => { resolve(true); }); });
+  });
 }

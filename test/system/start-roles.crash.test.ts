@@ -23,7 +23,7 @@ describe('npm run start:roles', function () {
   after(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
 
   beforeEach(async () => {
-    [port] = await freePorts(1) as [number];
+    [port] = await freePorts(PROCESSES.length) as [number];
     stack = spawnStack({
       PORT: String(port), PROCESSES: PROCESSES.join(' '), DATA_DIR: join(directory, 'data'), CHAINS: 'none', PYTH_API_KEY: 'a-secret',
     }, PROCESSES.length);
