@@ -81,6 +81,11 @@ const FILL = 'fill, price, size, buy_number, sell_number, state, since_ms, due_m
 const COUNTED = 10_000;
 
 const SQL = {
+  /**
+   * The queue is read in the order of its key, however many fills wait. Without statistics, which are late exactly when it grows fast, Postgres would
+   * expect few fills, and fetch and sort all of them for the first ones.
+   */
+  inKeyOrder: 'select set_config(\'enable_bitmapscan\', \'off\', false), set_config(\'enable_sort\', \'off\', false)',
   partitions: 'select next_seq, position, done from settlement.partitions order by partition',
   intake: 'select watermark, position, digest from settlement.intake',
   markets: 'select market_id, chain_id from settlement.markets',
@@ -157,6 +162,7 @@ const LOOK_MS = 60_000;
  */
 export async function openStore({ lock = 'settlement:intake', ...options }: StoreOptions): Promise<SettlementStore> {
   const session = await openSession({ ...options, name: 'settlement intake', locks: [lock], schema: SETTLEMENT_SCHEMA, durable: false });
+  await session.query(SQL.inKeyOrder, []);
   const read = async (chainId: number, sql: string, values: readonly unknown[]) => (
     (await session.query<FillRow>(sql, [chainId, ...values])).map((row) => readFill(chainId, row)));
   return {

@@ -51,6 +51,31 @@ describe('settlement: the store of the intake in Postgres', () => {
   });
 });
 
+describe('settlement: the queue in Postgres', () => {
+  let database: TestDatabase;
+  before(async () => { database = await testDatabase(); });
+  after(() => database.drop());
+
+  it('reads its first fills only, also when nobody has counted the table\'s rows', async () => {
+    const { url } = database;
+    const stop = new AbortController();
+    const store = await openStore({ url, signal: stop.signal, standingBy: () => undefined });
+    const fetched = async () => Number((await rowsOf(url, 'select idx_tup_fetch + seq_tup_read as fetched from pg_stat_user_tables where relname = \'fills\''))[0]?.['fetched']);
+    await rowsOf(url, `
+alter table settlement.fills set (autovacuum_enabled = off);
+insert into settlement.fills (chain_id, fill, price, size, buy_number, sell_number, state, since_ms)
+select 1, n, 500000, 1000000, 2 * n, 2 * n + 1, 'waiting', 0 from generate_series(0, 49999) as n;
+update settlement.intake set watermark = 50000`);
+    const before = await fetched();
+    const due = await store.due(1, { nowMs: 1_000, maxPauseMs: 600_000, withNew: true, limit: 200 });
+    deepEqual(due.map(({ fill }) => fill), Array.from({ length: 200 }, (_, fill) => fill));
+    // Postgres publishes what a session has read when the session ends, at the latest.
+    await store.close();
+    await until('the reads are published', async () => await fetched() > before);
+    ok(await fetched() - before < 1_000, `${await fetched() - before} rows were read for 200`);
+  });
+});
+
 describe('settlement: the intake', () => {
   let database: TestDatabase;
   let url: string;
