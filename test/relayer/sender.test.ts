@@ -13,6 +13,22 @@ import { turnsUntil } from '../support/turns-until.js';
 const requestId = `0x${'77'.repeat(32)}`;
 const note: RelayNote = { requestId, action: 'ctf-approval', owner: `0x${'11'.repeat(20)}`, goals: [], nonces: [['owner', '0']], fromBlock: 1 };
 
+/** A lane that has sent each request as soon as it is asked. */
+function sendingAtOnce(): HeldLaneUser {
+  const listed: TrackedRequest[] = [];
+  const list = () => Promise.resolve([...listed]);
+  return {
+    ask(requests) {
+      listed.push(...requests.map((request): TrackedRequest => (
+        { ...request, status: { kind: 'sent' }, txHashes: [`0x${'ab'.repeat(32)}`], askedAtMs: 0 })));
+      return Promise.resolve();
+    },
+    changes: list, list, forget: () => Promise.resolve(), close: () => Promise.resolve(),
+    state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+    wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
+  };
+}
+
 describe('relayer: the sender of requests', () => {
   it('does not give up a request whose way to the lane is in doubt, and finds it in the outbox', async () => {
     const stop = new AbortController();
@@ -163,19 +179,8 @@ describe('relayer: the sender of requests', () => {
 
   it('takes one of two requests with the same nonce that come at once', async () => {
     const stop = new AbortController();
-    const [recorded, asked]: [string[], string[]] = [[], []];
-    const listed: TrackedRequest[] = [];
-    const session: HeldLaneUser = {
-      ask(requests) {
-        asked.push(...requests.map((request) => (request.note as RelayNote).requestId));
-        listed.push(...requests.map((request): TrackedRequest => ({ ...request, status: { kind: 'sent' }, txHashes: [`0x${'ab'.repeat(32)}`], askedAtMs: 0 })));
-        return Promise.resolve();
-      },
-      changes: () => Promise.resolve([...listed]), list: () => Promise.resolve([...listed]),
-      forget: () => Promise.resolve(), close: () => Promise.resolve(),
-      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
-      wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
-    };
+    const recorded: string[] = [];
+    const session = sendingAtOnce();
     const sender = openRelaySender({
       chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined, lane: { hold: () => Promise.resolve(session) },
       history: {
@@ -198,23 +203,14 @@ describe('relayer: the sender of requests', () => {
     await sender.done;
     assert.deepEqual(first, { status: 'fulfilled', value: `0x${'ab'.repeat(32)}` });
     assert.ok(second.status === 'rejected' && second.reason instanceof RequestError && second.reason.code === 'relay_already_used', JSON.stringify(second));
+    const asked = (await session.list()).map((each) => (each.note as RelayNote).requestId);
     assert.deepEqual([recorded, asked], [[requestId], [requestId]]);
   });
 
   it('tells of the owner\'s requests that it took before one, so that two at once do not keep each other out', async () => {
     const stop = new AbortController();
     let recorded = 0;
-    const listed: TrackedRequest[] = [];
-    const session: HeldLaneUser = {
-      ask(requests) {
-        listed.push(...requests.map((request): TrackedRequest => ({ ...request, status: { kind: 'sent' }, txHashes: [`0x${'ab'.repeat(32)}`], askedAtMs: 0 })));
-        return Promise.resolve();
-      },
-      changes: () => Promise.resolve([...listed]), list: () => Promise.resolve([...listed]),
-      forget: () => Promise.resolve(), close: () => Promise.resolve(),
-      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
-      wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
-    };
+    const session = sendingAtOnce();
     const sender = openRelaySender({
       chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined, lane: { hold: () => Promise.resolve(session) },
       history: {
