@@ -40,7 +40,7 @@ export const examples = {
   },
 } as const satisfies Record<MessageType, SequencedMessage>;
 
-const order = { kind: 'PlaceOrder', v: 1, marketId, outcome: 0, price: 520_000, expiration: '1798675200', signature: `0x${'11'.repeat(32)}${'22'.repeat(32)}1b` } as const;
+const order = { kind: 'PlaceOrder', v: 2, marketId, outcome: 0, price: 520_000, expiration: '1798675200', signature: `0x${'11'.repeat(32)}${'22'.repeat(32)}1b` } as const;
 
 /** The orders of the first fill, by their numbers. */
 export const exampleOrders: ReadonlyMap<number, PlaceOrder> = new Map([
