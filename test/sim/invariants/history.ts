@@ -54,10 +54,8 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
   const view = viewOf(engine);
   const outcomes: CommandOutcome[] = [];
   const digests: string[] = [];
-  const announced = new Set<string>();
-  const accepted = new Set<string>();
-  const cancelledByClients = new Set<number>();
-  const ids = new Set<string>();
+  const [announced, accepted] = [new Set<string>(), new Set<string>()];
+  const [cancelledByClients, ids] = [new Set<number>(), new Set<string>()];
   const judge = createJudge(store, broken);
   const doubted = createStamps();
   const ledger = createLedger({ chain, markets, broken });
