@@ -1,8 +1,8 @@
 /** The commands: only a command can change the exchange. Each schema gives a type, its validation and its documentation. */
 import { Type, type Static } from './schema-types.js';
 import {
-  Address, Asset, AssetPrice, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason, MAX_CLAIMS, MarketKind, Milliseconds,
-  MarketOutcome, Position, Price, PriceRank, PriceSource, RelayAction, Seconds, Side, Signature, Uint256, Uint64, record,
+  Address, Asset, AssetPrice, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason, MAX_CANCELLED_ORDERS, MAX_CLAIMS, MarketKind,
+  Milliseconds, MarketOutcome, Position, Price, PriceRank, PriceSource, RelayAction, Seconds, Side, Signature, Uint256, Uint32, Uint64, record,
 } from './fields.js';
 
 const head = <K extends string, V extends number>(kind: K, v: V) => ({
@@ -83,6 +83,27 @@ export const CancelOrder = record({
   deadline: Type.Optional(Uint64),
   ...fact,
 });
+
+/**
+ * What the trader signed beside the request's own fields. Absent where the service lets anybody cancel (a loopback development stack). The writer has
+ * verified the signature.
+ */
+const signed = { signature: Type.Optional(Signature), deadline: Type.Optional(Uint64) };
+
+/** The trader cancels these orders on the chain. */
+export const CancelOrders = record({
+  ...head('CancelOrders', 1), chainId: ChainId, trader: Address,
+  orderHashes: Type.Array(Bytes32, { minItems: 1, maxItems: MAX_CANCELLED_ORDERS }), ...signed,
+});
+
+/** The trader cancels all open orders in a market of the chain, or, with ALL_MARKETS, in all markets of the chain. */
+export const CancelAll = record({ ...head('CancelAll', 1), chainId: ChainId, trader: Address, marketId: Bytes32, ...signed });
+
+/** All of the trader's orders on the chain are cancelled when so many seconds have passed, unless the trader asks again before; 0: they are not. */
+export const CancelAfter = record({ ...head('CancelAfter', 1), chainId: ChainId, trader: Address, seconds: Uint32, ...signed });
+
+/** The order's size is this from now on, filled part included; `trader` signed it. */
+export const ReduceOrder = record({ ...head('ReduceOrder', 1), orderHash: Bytes32, size: Uint64, trader: Type.Optional(Address), ...signed });
 
 /** The trader has cancelled on the chain all orders with nonces below `belowNonce`. */
 export const CancelOrdersBelow = record({
@@ -186,15 +207,19 @@ export const EndRelay = record({
 
 /** Every command kind's current schema. */
 export const commandSchemas = {
-  OpenMarket, PlaceOrder, CancelOrder, CancelOrdersBelow, AdvanceClock, SubmitSettlement, SettleFill, FailFill, RecordTransfer,
-  RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket, HalveMarket, AdvanceChain, PassOverAnchor,
-  SyncPosition, RecordPrice, RequestRelay, SubmitRelay, EndRelay,
+  OpenMarket, PlaceOrder, CancelOrder, CancelOrders, CancelAll, CancelAfter, ReduceOrder, CancelOrdersBelow, AdvanceClock, SubmitSettlement,
+  SettleFill, FailFill, RecordTransfer, RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket, HalveMarket,
+  AdvanceChain, PassOverAnchor, SyncPosition, RecordPrice, RequestRelay, SubmitRelay, EndRelay,
 } as const;
 
 export type Permit = Static<typeof Permit>;
 export type OpenMarket = Static<typeof OpenMarket>;
 export type PlaceOrder = Static<typeof PlaceOrder>;
 export type CancelOrder = Static<typeof CancelOrder>;
+export type CancelOrders = Static<typeof CancelOrders>;
+export type CancelAll = Static<typeof CancelAll>;
+export type CancelAfter = Static<typeof CancelAfter>;
+export type ReduceOrder = Static<typeof ReduceOrder>;
 export type CancelOrdersBelow = Static<typeof CancelOrdersBelow>;
 export type AdvanceClock = Static<typeof AdvanceClock>;
 export type SubmitSettlement = Static<typeof SubmitSettlement>;
@@ -216,6 +241,6 @@ export type SubmitRelay = Static<typeof SubmitRelay>;
 export type EndRelay = Static<typeof EndRelay>;
 
 export type Command
-  = | OpenMarket | PlaceOrder | CancelOrder | CancelOrdersBelow | AdvanceClock | SubmitSettlement | SettleFill | FailFill | RecordTransfer
-    | RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket | HalveMarket | AdvanceChain | PassOverAnchor
-    | SyncPosition | RecordPrice | RequestRelay | SubmitRelay | EndRelay;
+  = | OpenMarket | PlaceOrder | CancelOrder | CancelOrders | CancelAll | CancelAfter | ReduceOrder | CancelOrdersBelow | AdvanceClock
+    | SubmitSettlement | SettleFill | FailFill | RecordTransfer | RecordRedemption | RecordProposal | RecordDispute | RecordRejection
+    | ResolveMarket | HalveMarket | AdvanceChain | PassOverAnchor | SyncPosition | RecordPrice | RequestRelay | SubmitRelay | EndRelay;

@@ -73,12 +73,37 @@ export const FillMatched = record({ ...head('FillMatched', 1), ...fill });
 export const CancelReason = Type.Union([
   Type.Literal('user'), Type.Literal('expired'), Type.Literal('self_trade'), Type.Literal('match_limit'),
   Type.Literal('market_closed'), Type.Literal('settlement_failed'), Type.Literal('time_in_force'), Type.Literal('post_only'),
+  Type.Literal('cancel_after'),
 ]);
 export type CancelReason = Static<typeof CancelReason>;
 
 /** The order is closed for good with `remaining` unfilled. `rested` of it was on the book and is taken off its level. */
 export const OrderCancelled = record({
   ...head('OrderCancelled', 1), ...order, remaining: Uint64, rested: Uint64, reason: CancelReason,
+});
+
+/**
+ * The order's size is `size` from now on, filled part included, of which `remaining` is open. `reduced` was taken off the order's level. The order
+ * keeps its place.
+ */
+export const OrderReduced = record({ ...head('OrderReduced', 1), ...order, size: Uint64, remaining: Uint64, reduced: Uint64 });
+
+/**
+ * The trader has cancelled all of the open orders in this market, or, with a zero id, in all markets of the chain: `orders` of them, which are
+ * cancelled (`user`) from here on. `deadline` is that of the signed request, null if it was not signed.
+ */
+export const AllOrdersCancelled = record({
+  ...head('AllOrdersCancelled', 1), chainId: ChainId, trader: Address, marketId: Bytes32, orders: Position,
+  deadline: Type.Union([Uint64, Type.Null()]),
+});
+
+/** At `firesAt`, all of the trader's open orders on the chain are cancelled (`cancel_after`), unless the switch is armed again or disarmed before. */
+export const CancelAfterArmed = record({
+  ...head('CancelAfterArmed', 1), chainId: ChainId, trader: Address, firesAt: Milliseconds, deadline: Type.Union([Uint64, Type.Null()]),
+});
+
+export const CancelAfterDisarmed = record({
+  ...head('CancelAfterDisarmed', 1), chainId: ChainId, trader: Address, deadline: Type.Union([Uint64, Type.Null()]),
 });
 
 /** The trader has cancelled on this chain all orders with lower nonces: open ones are cancelled (`user`), new ones are rejected. */
@@ -194,6 +219,12 @@ export const RelayEnded = record({
 /** The same signed order was sent again. Its answer is that of `orderNumber`, the position of the first PlaceOrder. */
 export const OrderRepeated = record({ ...head('OrderRepeated', 1), orderHash: Bytes32, orderNumber: Position });
 
+/** The same CancelAll was sent again: its answer is that of `position`. */
+export const CancelAllRepeated = record({ ...head('CancelAllRepeated', 1), chainId: ChainId, trader: Address, marketId: Bytes32, position: Position });
+
+/** A reduction of an order to the size that it has. */
+export const ReduceRepeated = record({ ...head('ReduceRepeated', 1), orderHash: Bytes32, orderNumber: Position, size: Uint64 });
+
 /** A cancel of an order that is already cancelled. */
 export const CancelRepeated = record({
   ...head('CancelRepeated', 1), orderHash: Bytes32, orderNumber: Position, size: Uint64, remaining: Uint64,
@@ -207,6 +238,7 @@ export const RejectionCode = Type.Union([
   Type.Literal('relay_exists'), Type.Literal('too_many_relays'), Type.Literal('unknown_relay'),
   Type.Literal('future_price'), Type.Literal('old_price'), Type.Literal('too_many_markets'), Type.Literal('trader_suspended'),
   Type.Literal('too_late'), Type.Literal('not_filled'), Type.Literal('would_match'),
+  Type.Literal('nothing_to_cancel'), Type.Literal('outdated_request'), Type.Literal('already_cancelled'), Type.Literal('not_reduced'),
 ]);
 export type RejectionCode = Static<typeof RejectionCode>;
 
@@ -228,6 +260,12 @@ export type OrderTermsSet = Static<typeof OrderTermsSet>;
 export type OrderRested = Static<typeof OrderRested>;
 export type FillMatched = Static<typeof FillMatched>;
 export type OrderCancelled = Static<typeof OrderCancelled>;
+export type OrderReduced = Static<typeof OrderReduced>;
+export type AllOrdersCancelled = Static<typeof AllOrdersCancelled>;
+export type CancelAfterArmed = Static<typeof CancelAfterArmed>;
+export type CancelAfterDisarmed = Static<typeof CancelAfterDisarmed>;
+export type CancelAllRepeated = Static<typeof CancelAllRepeated>;
+export type ReduceRepeated = Static<typeof ReduceRepeated>;
 export type NonceFloorRaised = Static<typeof NonceFloorRaised>;
 export type SettlementSubmitted = Static<typeof SettlementSubmitted>;
 export type FillSettled = Static<typeof FillSettled>;
@@ -252,11 +290,12 @@ export type CommandRejected = Static<typeof CommandRejected>;
 /** The table of events: every type's current schema. The types below, the codec, the text and the documents come from it. */
 export const eventSchemas = {
   MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderTermsSet, OrderRested,
-  FillMatched, OrderCancelled, NonceFloorRaised, SettlementSubmitted, FillSettled, FillFailed, TraderDefaulted,
-  OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced, ResolutionProposed, ResolutionDisputed,
-  ResolutionRejected, ChainAdvanced, AnchorPassedOver, RelayRequested, RelaySubmitted, RelayEnded, OrderRepeated,
-  CancelRepeated, CommandRejected, MarketHalved, PriceRecorded, StrikePriceSet, EndPriceSet, QuickMarketDecided,
-  PriceMissed,
+  FillMatched, OrderCancelled, OrderReduced, AllOrdersCancelled, CancelAfterArmed, CancelAfterDisarmed,
+  NonceFloorRaised, SettlementSubmitted, FillSettled, FillFailed, TraderDefaulted, OrderReinstated,
+  SharesTransferred, PositionRedeemed, PositionSynced, ResolutionProposed, ResolutionDisputed, ResolutionRejected,
+  ChainAdvanced, AnchorPassedOver, RelayRequested, RelaySubmitted, RelayEnded, OrderRepeated, CancelRepeated,
+  CancelAllRepeated, ReduceRepeated, CommandRejected, MarketHalved, PriceRecorded, StrikePriceSet, EndPriceSet,
+  QuickMarketDecided, PriceMissed,
 } as const;
 
 export type EventType = keyof typeof eventSchemas;

@@ -64,6 +64,15 @@ export const Milliseconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_
 /** Seconds since the Unix epoch. */
 export const Seconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
+/** A whole number of 32 bits. */
+export const Uint32 = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
+
+/** A market id that stands for all markets: 32 zero bytes. */
+export const ALL_MARKETS = `0x${'0'.repeat(64)}`;
+
+/** The most orders that one CancelOrders names. */
+export const MAX_CANCELLED_ORDERS = 100;
+
 /** A log position, or another number that counts up from 0 without gaps. */
 export const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 

@@ -8,7 +8,8 @@ import type {
 import type { Event, MarketHalved, MarketResolved } from '../records/events.js';
 import { isResolved } from './boundaries.js';
 import { WORK_LIMIT } from './limits.js';
-import { findMarket, marketOfToken, pulledOrders, type Market, type Nonce, type Pull, type State } from './state.js';
+import { findMarket, marketOfToken, pulledOrders, type Market, type Pull, type State } from './state.js';
+import type { Nonce } from './trader.js';
 
 export function decideCancelOrdersBelow(state: State, command: CancelOrdersBelow, position: number): Event[] {
   const { chainId, trader: address, belowNonce } = command;

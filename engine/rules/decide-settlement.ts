@@ -9,8 +9,9 @@ import { match } from './match.js';
 import { NEVER_RESTS, POST_ONLY } from './order-terms.js';
 import type { PendingFill } from './pending-fills.js';
 import {
-  CANCELLED, FILLED, OPEN, isBelowFloor, isOpenMarket, lives, marketOf, ownerOf, pulledOrders, type Pull, type State,
+  CANCELLED, FILLED, OPEN, clearedBy, isOpenMarket, lives, marketOf, ownerOf, pulledOrders, type Pull, type State,
 } from './state.js';
+import { isBelowFloor } from './trader.js';
 
 export function decideSettleFill(state: State, command: SettleFill): Event[] {
   const pending = unsettled(state, command.fill, command.fact?.chainId);
@@ -150,5 +151,7 @@ function obstacleOf(state: State, slot: number): CancelReason | undefined {
   if (!lives(state, slot)) return 'expired';
   if (!isOpenMarket(state, market)) return 'market_closed';
   if (isBelowFloor(ownerOf(state, slot), market.chainId, nonceHi.get(slot), nonceLo.get(slot))) return 'user';
+  const cleared = clearedBy(state, slot);
+  if (cleared !== undefined) return cleared;
   return (terms.get(slot) & NEVER_RESTS) === 0 ? undefined : 'time_in_force';
 }

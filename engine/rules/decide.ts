@@ -2,6 +2,7 @@
 import type { CancelOrder, Command, OpenMarket, PlaceOrder } from '../records/commands.js';
 import { nextBoundaryDue } from './boundaries.js';
 import { knownFact } from './chain-cursor.js';
+import { decideCancelAfter, decideCancelAll, decideCancelOrders, decideReduceOrder } from './decide-cancels.js';
 import { decideCancelOrdersBelow, decideMarketFact, decideRecordTransfer, decideSyncPosition } from './decide-chain.js';
 import { decideBoundary, decideRecordPrice, knownPrices, refusalOfQuick } from './decide-prices.js';
 import { decideEndRelay, decideRequestRelay, decideSubmitRelay } from './decide-relay.js';
@@ -12,9 +13,10 @@ import { MIN_LIFETIME_S, WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
 import { termBits, termsOf } from './order-terms.js';
 import {
-  FILLED, OPEN, deathOf, findMarket, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, marketOfToken, ownerOf, sweptOrders,
+  FILLED, OPEN, deathOf, findMarket, findNonce, findOrder, isOpenMarket, lives, marketOf, marketOfToken, ownerOf, sweptOrders,
   type State, type Sweep,
 } from './state.js';
+import { isBelowFloor } from './trader.js';
 import { formatUint64, parseUint64, readUint64 } from '../book/uint64.js';
 
 /** The events of the command at log position `position`, in order. The caller has called `advance` with the command's time. */
@@ -24,6 +26,10 @@ export function decide(state: State, command: Command, position: number): Event[
   switch (command.kind) {
     case 'PlaceOrder': return placeOrder(state, command, position);
     case 'CancelOrder': return cancelOrder(state, command);
+    case 'CancelOrders': return decideCancelOrders(state, command);
+    case 'CancelAll': return decideCancelAll(state, command, position);
+    case 'CancelAfter': return decideCancelAfter(state, command);
+    case 'ReduceOrder': return decideReduceOrder(state, command);
     case 'CancelOrdersBelow': return decideCancelOrdersBelow(state, command, position);
     case 'AdvanceClock': return advanceClock(state);
     case 'OpenMarket': return openMarket(state, command);
@@ -180,6 +186,7 @@ export function nextDue(state: State): number {
   return Math.min(
     nextBoundaryDue(state),
     order < 0 ? Infinity : state.columns.diesAt.get(order),
+    state.armed[0]?.firesAt ?? Infinity,
     market === undefined ? Infinity : state.markets[market]!.expiration * 1_000,
   );
 }

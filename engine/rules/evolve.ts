@@ -2,19 +2,19 @@
 import { freeBoundaries, isResolved, joinBoundary, keptBoundary, leaveOpen, servedBy } from './boundaries.js';
 import { Book } from '../book/book.js';
 import { highWord, lowWord, parseUint64, readUint64 } from '../book/uint64.js';
-import { floorPull } from './decide-chain.js';
 import { pullOf } from './decide-settlement.js';
+import { cancelAll, countDefault, fireSwitches, linkOpen, raiseFloor, setSwitch, traderOf, unlinkOpen } from './evolve-traders.js';
 import type {
-  EndPriceSet, Event, FillFailed, FillMatched, FillSettled, MarketHalved, MarketOpened, MarketResolved, MarketTokenized, NonceFloorRaised,
-  OrderAccepted, OrderCancelled, OrderRested, PriceMissed, PriceRecorded, RelayRequested, RelaySubmitted, ResolutionDisputed,
-  ResolutionProposed, ResolutionRejected, StrikePriceSet, TraderDefaulted,
+  EndPriceSet, Event, FillFailed, FillMatched, FillSettled, MarketHalved, MarketOpened, MarketResolved, MarketTokenized, OrderAccepted,
+  OrderCancelled, OrderReduced, OrderRested, PriceMissed, PriceRecorded, RelayRequested, RelaySubmitted, ResolutionDisputed,
+  ResolutionProposed, ResolutionRejected, StrikePriceSet,
 } from '../records/events.js';
 import { BUY } from '../records/fields.js';
 import { KEPT_RELAY_TRANSACTIONS } from './limits.js';
 import { termBits } from './order-terms.js';
 import {
   CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders,
-  type Boundary, type Market, type QuickTerms, type State, type Sweep, type Trader,
+  type Boundary, type Market, type QuickTerms, type State, type Sweep,
 } from './state.js';
 
 /** An event contradicts the engine's state. The engine stops, because every later outcome could be wrong. */
@@ -35,6 +35,7 @@ export function advance(state: State, at: number): void {
     columns.overdue.set(slot, 1);
     freeIfDone(state, slot);
   }
+  fireSwitches(state);
   if (state.sweeps.length > 0) state.sweeps = state.sweeps.filter((sweep) => !endSweep(state, sweep));
 }
 
@@ -63,6 +64,9 @@ export function evolve(state: State, event: Event): void {
     case 'OrderRested': return restOrder(state, event);
     case 'FillMatched': return applyFill(state, event);
     case 'OrderCancelled': return cancelOrder(state, event);
+    case 'OrderReduced': return reduceOrder(state, event);
+    case 'AllOrdersCancelled': return cancelAll(state, event);
+    case 'CancelAfterArmed': case 'CancelAfterDisarmed': return setSwitch(state, event);
     case 'NonceFloorRaised': return raiseFloor(state, event);
     case 'FillSettled': return settleFill(state, event);
     case 'FillFailed': return failFill(state, event);
@@ -74,7 +78,7 @@ export function evolve(state: State, event: Event): void {
     case 'ResolutionProposed': return propose(state, event);
     case 'ResolutionDisputed': return dispute(state, event);
     case 'ResolutionRejected': return reject(state, event);
-    case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
+    case 'OrderRepeated': case 'CancelRepeated': case 'CancelAllRepeated': case 'ReduceRepeated': case 'CommandRejected':
     case 'SettlementSubmitted': case 'SharesTransferred': case 'PositionRedeemed': case 'PositionSynced':
     case 'ChainAdvanced': case 'AnchorPassedOver':
       return;
@@ -203,16 +207,6 @@ function reject(state: State, { marketId, assertionId }: ResolutionRejected): vo
   if (state.proposals.get(marketId)?.assertionId === assertionId) state.proposals.delete(marketId);
 }
 
-function raiseFloor(state: State, { chainId, trader: address, belowNonce }: NonceFloorRaised): void {
-  const trader = traderOf(state, address);
-  const { halves } = state;
-  readUint64(belowNonce, halves);
-  const below = { hi: halves[0]!, lo: halves[1]! };
-  trader.floors ??= new Map();
-  trader.floors.set(chainId, below);
-  state.sweeps.push(floorPull({ trader: trader.index, chainId, below, before: state.position }));
-}
-
 function acceptOrder(state: State, event: OrderAccepted): void {
   const { orders, columns } = state;
   const slot = orders.allocate(event.orderHash);
@@ -288,6 +282,16 @@ function cancelOrder(state: State, event: OrderCancelled): void {
   freeIfDone(state, slot);
 }
 
+function reduceOrder(state: State, event: OrderReduced): void {
+  const { columns, halves } = state;
+  const slot = slotOf(state, event);
+  readUint64(event.reduced, halves);
+  bookOf(state, slot).reduce(slot, halves[0]!, halves[1]!);
+  readUint64(event.size, halves);
+  columns.sizeHi.set(slot, halves[0]!);
+  columns.sizeLo.set(slot, halves[1]!);
+}
+
 function settleFill(state: State, event: FillSettled): void {
   const pending = state.fills.get(event.fill)!;
   state.fills.delete(event.fill);
@@ -319,10 +323,6 @@ function failFill(state: State, event: FillFailed): void {
   }
 }
 
-function countDefault(state: State, { trader, defaults: count, suspendedUntil }: TraderDefaulted): void {
-  traderOf(state, trader).latestDefault = { count, at: state.now, nextFill: state.nextFill, suspendedUntil: suspendedUntil ?? 0 };
-}
-
 function reinstate(state: State, slot: number): void {
   state.incoming = slot;
   if (state.columns.status.get(slot) === OPEN) return;
@@ -352,42 +352,4 @@ function freeIfDone(state: State, slot: number): void {
 function nonceHashOf(state: State, slot: number): number {
   const { trader, nonceHi, nonceLo } = state.columns;
   return nonceHash(trader.get(slot), nonceHi.get(slot), nonceLo.get(slot));
-}
-
-function traderOf(state: State, address: string): Trader {
-  const known = state.traderIndex.get(address);
-  if (known !== undefined) return state.traders[known]!;
-  const { length: index } = state.traders;
-  const trader: Trader = { index, address, firstOpen: -1, lastOpen: -1, openCount: 0, floors: undefined, latestDefault: undefined };
-  state.traders.push(trader);
-  state.traderIndex.set(address, trader.index);
-  return trader;
-}
-
-/** Puts an order into its trader's list of open orders, by number. A new order goes to the end; a reopened order goes further forward. */
-function linkOpen(state: State, trader: Trader, slot: number): void {
-  const { orders, columns } = state;
-  const number = orders.number(slot);
-  let previous = trader.lastOpen;
-  while (previous >= 0 && orders.number(previous) > number) previous = columns.previousOpen.get(previous) - 1;
-  const next = previous < 0 ? trader.firstOpen : columns.nextOpen.get(previous) - 1;
-  join(state, trader, previous, slot);
-  join(state, trader, slot, next);
-  trader.openCount++;
-}
-
-function unlinkOpen(state: State, slot: number): void {
-  const { columns } = state;
-  const trader = state.traders[columns.trader.get(slot)]!;
-  join(state, trader, columns.previousOpen.get(slot) - 1, columns.nextOpen.get(slot) - 1);
-  trader.openCount--;
-}
-
-/** Makes `next` follow `previous` in the trader's list; -1 stands for the list's ends. */
-function join(state: State, trader: Trader, previous: number, next: number): void {
-  const { columns } = state;
-  if (previous < 0) trader.firstOpen = next;
-  else columns.nextOpen.set(previous, next + 1);
-  if (next < 0) trader.lastOpen = previous;
-  else columns.previousOpen.set(next, previous + 1);
 }

@@ -8,6 +8,7 @@ import type { RecordPrice } from '../records/commands.js';
 import { NO, YES, type Claim, type MarketOutcome, type RelayAction, type Side } from '../records/fields.js';
 import { EXPIRY_MARGIN_MS } from './limits.js';
 import { PendingFills } from './pending-fills.js';
+import { isBelow, type ArmedSwitch, type Clearing, type Nonce, type Trader } from './trader.js';
 
 /** An order's `status`. Filled and cancelled orders are closed. */
 export const OPEN = 0;
@@ -77,49 +78,17 @@ export interface TokenMarket {
   readonly outcome: MarketOutcome;
 }
 
-/** A trader. The trader's open orders are a list by number, linked by the columns previousOpen and nextOpen. */
-export interface Trader {
-  readonly index: number;
-  readonly address: string;
-  /** The slots of the trader's oldest and youngest open orders, or -1. */
-  firstOpen: number;
-  lastOpen: number;
-  /** The length of the list. Counted anew when a snapshot is restored. */
-  openCount: number;
-  /** The nonce floor per chain: all lower nonces are cancelled. Undefined until the first floor, so most traders need no look-up. */
-  floors: Map<number, Nonce> | undefined;
-  /** The trader's latest default; undefined until the first one. */
-  latestDefault: LatestDefault | undefined;
-}
-
-/** A trader's latest default, on any chain. */
-export interface LatestDefault {
-  /** The trader's defaults up to this one, each within a day of the one before. */
-  readonly count: number;
-  /** The engine's time, in milliseconds since the Unix epoch. */
-  readonly at: number;
-  /** The number of the next fill: the failures of earlier fills belong to this default. */
-  readonly nextFill: number;
-  /** New orders are rejected before this time, in milliseconds since the Unix epoch; 0 when none are. */
-  readonly suspendedUntil: number;
-}
-
-/** A uint64 as two 32-bit halves. */
-export interface Nonce {
-  readonly hi: number;
-  readonly lo: number;
-}
-
 /** Orders that are to be cancelled, a bounded number per command. */
 export type Sweep = { readonly kind: 'market'; readonly market: number } | Pull;
 
 /**
  * A trader's open orders with numbers below `before` that depend on an asset that the trader turned out not to have
- * (`settlement_failed`), or whose nonces the trader has cancelled on the chain (`user`).
+ * (`settlement_failed`), whose nonces the trader has cancelled on the chain, or all of which the trader has cancelled (`user`), or which the
+ * trader's switch cancels (`cancel_after`).
  */
 export interface Pull {
   readonly kind: 'trader';
-  readonly reason: 'settlement_failed' | 'user';
+  readonly reason: 'settlement_failed' | 'user' | 'cancel_after';
   readonly trader: number;
   readonly before: number;
   readonly chainId: number;
@@ -127,6 +96,8 @@ export interface Pull {
   readonly side?: Side;
   /** Only orders of this market and outcome; absent: orders of every market on the chain. */
   readonly only?: { readonly market: number; readonly outcome: MarketOutcome };
+  /** Only orders of the market with this index; absent: of every market on the chain. */
+  readonly market?: number;
   /** Only orders with lower nonces; absent: orders with any nonce. */
   readonly below?: Nonce;
 }
@@ -216,6 +187,8 @@ export interface State {
   readonly fills: PendingFills;
   nextFill: number;
   sweeps: Sweep[];
+  /** The armed switches, the earliest first, of equal ones the first armed. */
+  readonly armed: ArmedSwitch[];
   /** The slot of the order that is being matched: FillMatched's taker. */
   incoming: number;
   /** A scratch array for reading decimal text as [hi, lo] without an allocation. Its content is valid only right after a read. */
@@ -247,7 +220,7 @@ export function stateOf(orders: OrderPool): State {
     position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(),
     proposals: new Map(), boundaries: new Map(), openBoundaries: [], newestPrices: new Map(), noBooks: [new Book(orders), new Book(orders)],
     unresolvedQuick: new Set(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
-    nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
+    nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [], armed: [],
     incoming: -1, halves: new Uint32Array(2),
   };
 }
@@ -311,14 +284,13 @@ export function findNonce(state: State, nonce: Nonce & { readonly trader: number
   return -1;
 }
 
-/** Whether the trader has cancelled this nonce on this chain. */
-export function isBelowFloor({ floors }: Trader, chainId: number, hi: number, lo: number): boolean {
-  const floor = floors?.get(chainId);
-  return floor !== undefined && isBelow(hi, lo, floor);
-}
-
-function isBelow(hi: number, lo: number, bound: Nonce): boolean {
-  return hi < bound.hi || (hi === bound.hi && lo < bound.lo);
+/** Why an order that comes back is cancelled: the trader, or the trader's switch, has cancelled all orders since it was placed. */
+export function clearedBy(state: State, slot: number): Clearing['reason'] | undefined {
+  const { cleared } = ownerOf(state, slot);
+  if (cleared === undefined) return undefined;
+  const { chainId, marketId } = marketOf(state, slot);
+  const number = state.orders.number(slot);
+  return [cleared.get(chainId), cleared.get(marketId)].find((clearing) => clearing !== undefined && number < clearing.before)?.reason;
 }
 
 /** The market with this id, open or closed; undefined for an unknown id. */
@@ -347,6 +319,7 @@ export function isPulledBy(state: State, pull: Pull, slot: number): boolean {
   if (pull.side !== undefined && orders.side(slot) !== pull.side) return false;
   if (pull.below !== undefined && !isBelow(columns.nonceHi.get(slot), columns.nonceLo.get(slot), pull.below)) return false;
   const market = marketOf(state, slot);
+  if (pull.market !== undefined && market.index !== pull.market) return false;
   return pull.only === undefined
     ? market.chainId === pull.chainId
     : market.index === pull.only.market && orders.outcome(slot) === pull.only.outcome;

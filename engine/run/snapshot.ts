@@ -10,8 +10,9 @@ import { RULES_VERSION } from '../rules/limits.js';
 import { PendingFills } from '../rules/pending-fills.js';
 import {
   CANCELLED, FILLED, OPEN, diesBefore, indexTokens, nonceHash, ownerOf, stateOf,
-  type Boundary, type ChainCursor, type Market, type OpenProposal, type OpenRelay, type State, type Sweep, type Trader,
+  type Boundary, type ChainCursor, type Market, type OpenProposal, type OpenRelay, type State, type Sweep,
 } from '../rules/state.js';
+import type { ArmedSwitch, Trader } from '../rules/trader.js';
 
 /** The version of the layout below. A snapshot with another layout is not used. */
 const FORMAT = 6;
@@ -37,6 +38,7 @@ interface Dump {
   readonly deadlines: unknown;
   readonly fills: unknown;
   readonly sweeps: readonly Sweep[];
+  readonly armed: readonly ArmedSwitch[];
 }
 
 /** A market as an array: an object would repeat its keys 70,000 times. There are no books where they are not the market's own. */
@@ -59,7 +61,7 @@ export function encodeSnapshot(engine: Engine): Buffer {
     markets: state.markets.map((market) => dumpMarket(state, market)),
     chains: state.chains, relays: state.relays, proposals: state.proposals, boundaries: state.boundaries, newestPrices: state.newestPrices,
     closings: state.closings, traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(), fills: state.fills.dump(),
-    sweeps: state.sweeps,
+    sweeps: state.sweeps, armed: state.armed,
   };
   const body = serialize(dump);
   return Buffer.concat([createHash('sha256').update(body).digest(), body]);
@@ -78,7 +80,7 @@ function restore(dump: Dump): State {
   const fresh = stateOf(orders);
   const state: State = {
     ...fresh,
-    position: dump.position, now: dump.now, nextFill: dump.nextFill, sweeps: [...dump.sweeps], closings: [...dump.closings],
+    position: dump.position, now: dump.now, nextFill: dump.nextFill, sweeps: [...dump.sweeps], armed: [...dump.armed], closings: [...dump.closings],
     markets: dump.markets.map((market, index) => restoreMarket(fresh, market, index)),
     marketIndex: new Map(dump.markets.map(([marketId], index) => [marketId, index])),
     chains: new Map(dump.chains),

@@ -112,6 +112,7 @@ interface Book {
 
 export const LEVEL_EVENTS: Handlers<Map<string, Book>> = {
   OrderRested: (books, event, outcome) => { add(books, outcome, event, BigInt(event.size)); },
+  OrderReduced: (books, event, outcome) => { add(books, outcome, event, -BigInt(event.reduced)); },
   FillMatched: (books, event, outcome) => { add(books, outcome, makerPlace(event), -BigInt(event.size)); },
   OrderCancelled: (books, event, outcome) => {
     if (event.rested !== '0') add(books, outcome, event, -BigInt(event.rested));

@@ -1,12 +1,15 @@
 /** The `orders` projection: every order with its remaining size, and the book levels of the resting orders, now and in the past. */
-import type { FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReinstated } from '../../engine/records/events.js';
+import type { FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
 import {
   foldEvents, handledBy, InconsistentHistory, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
 } from '../projection.js';
 
-/** `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. */
+/**
+ * `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. `size` is as signed, or as reduced since:
+ * `reductions` has what an order was reduced to, and by how much.
+ */
 const TABLES = [`
 create table orders (
   number bigint primary key,
@@ -26,7 +29,15 @@ create table orders (
   closed_position bigint,
   close_reason text
 )`, `
-create index orders_open_by_trader on orders (trader, number) where status = 0`, ...LEVEL_TABLES];
+create index orders_open_by_trader on orders (trader, number) where status = 0`, `
+create table reductions (
+  order_number bigint not null,
+  position bigint not null,
+  size numeric(20) not null,
+  reduced numeric(20) not null,
+  at_ms bigint not null,
+  primary key (order_number, position)
+)`, ...LEVEL_TABLES];
 
 const LOAD_ORDERS = {
   name: 'load_orders',
@@ -53,6 +64,20 @@ const WRITE_ORDERS = {
       $16::text[])`,
 };
 
+/** Writes reductions, and the new sizes of their orders. Few batches have any. */
+const WRITE_REDUCTIONS = {
+  name: 'write_reductions',
+  text: `
+    with past as (
+      insert into reductions (order_number, position, size, reduced, at_ms)
+      select * from unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::bigint[])
+      returning order_number, position, size
+    )
+    update orders set size = latest.size
+    from (select distinct on (order_number) order_number, size from past order by order_number, position desc) latest
+    where orders.number = latest.order_number`,
+};
+
 /** The number of open orders remembered between batches. Closed orders rarely change again. */
 const REMEMBERED = 100_000;
 
@@ -75,7 +100,7 @@ interface NewOrder {
 }
 
 /** An event that changes an existing order. */
-type Step = FillMatched | FillFailed | OrderCancelled | OrderReinstated;
+type Step = FillMatched | FillFailed | OrderCancelled | OrderReduced | OrderReinstated;
 
 /** A batch's changes: the accepted orders, the numbers of older orders that change, and the steps in order. */
 interface Changes {
@@ -87,11 +112,11 @@ interface Changes {
 const ORDER_EVENTS: Handlers<Changes> = {
   OrderAccepted: ({ accepted }, event, { at }) => { accepted.set(event.orderNumber, { event, at }); },
   FillMatched: changeBoth, FillFailed: changeBoth,
-  OrderCancelled: changeOne, OrderReinstated: changeOne,
+  OrderCancelled: changeOne, OrderReduced: changeOne, OrderReinstated: changeOne,
 };
 
 export const orders: Projection = {
-  name: 'orders', version: 3, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 4, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const open = remember<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();
@@ -107,7 +132,7 @@ function changeBoth(changes: Changes, event: FillMatched | FillFailed, outcome: 
   changes.steps.push({ event, outcome });
 }
 
-function changeOne(changes: Changes, event: OrderCancelled | OrderReinstated, outcome: FoldedOutcome): void {
+function changeOne(changes: Changes, event: OrderCancelled | OrderReduced | OrderReinstated, outcome: FoldedOutcome): void {
   touch(changes, event.orderNumber);
   changes.steps.push({ event, outcome });
 }
@@ -126,10 +151,21 @@ async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: R
   await query(WRITE_ORDERS, [
     ...newColumns([...accepted.values()], states), int8Array(changed), ...stateColumns(changed.map((number) => stateOf(states, number))),
   ]);
+  await writeReductions(steps, query);
   for (const [number, state] of states) {
     if (state.status === OPEN) open.set(number, state);
     else open.delete(number);
   }
+}
+
+async function writeReductions(steps: Changes['steps'], query: Query): Promise<void> {
+  const reductions = steps.flatMap(({ event, outcome }) => event.type === 'OrderReduced' ? [{ event, outcome }] : []);
+  if (reductions.length === 0) return;
+  await query(WRITE_REDUCTIONS, [
+    int8Array(reductions.map(({ event }) => event.orderNumber)), int8Array(reductions.map(({ outcome }) => outcome.position)),
+    numericArray(reductions.map(({ event }) => event.size)), numericArray(reductions.map(({ event }) => event.reduced)),
+    int8Array(reductions.map(({ outcome }) => outcome.at)),
+  ]);
 }
 
 function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, OrderState>): unknown[] {
@@ -202,6 +238,10 @@ function apply(event: Step, { position, at }: FoldedOutcome, states: ReadonlyMap
       const state = stateOf(states, event.orderNumber);
       state.remaining = BigInt(event.remaining);
       close(state, CANCELLED, { position, at, reason: event.reason });
+      break;
+    }
+    case 'OrderReduced': {
+      stateOf(states, event.orderNumber).remaining = BigInt(event.remaining);
       break;
     }
     case 'OrderReinstated': {

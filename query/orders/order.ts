@@ -33,7 +33,8 @@ const fills = `
 /** The entries of one command have the same position: `rank` and `fill` sort them in the engine's order. */
 const history = `
   select o.number as position, 0 as rank, 0 as fill, row_to_json(entry) as entry from (
-    select o.number as position, 'accepted' as type, o.size, o.placed_at_ms / 1000 as timestamp) entry
+    select o.number as position, 'accepted' as type,
+      o.size + coalesce((select sum(reduced) from reductions where order_number = o.number), 0) as size, o.placed_at_ms / 1000 as timestamp) entry
   union all
   select f.settled_position, 1, f.number, row_to_json(entry) from fills f cross join lateral (
     select f.settled_position as position, 'fill_failed' as type, f.number as fill, f.size, f.failure_reason as reason,
@@ -43,6 +44,10 @@ const history = `
   select f.position, 2, f.number, row_to_json(entry) from fills f cross join lateral (
     select f.position, 'fill' as type, f.number as fill, f.role, f.price, f.size, ${settlementStatus('f.settlement')} as "settlementStatus",
       ${transactionHash('f.tx_hash')} as "txHash", f.at_ms / 1000 as timestamp) entry
+  union all
+  select r.position, 2, 0, row_to_json(entry) from reductions r cross join lateral (
+    select r.position, 'reduced' as type, r.size, r.at_ms / 1000 as timestamp) entry
+  where r.order_number = o.number
   union all
   select o.closed_position, 3, 0, row_to_json(entry) from (
     select o.closed_position as position, ${status('o.status')} as type, o.remaining as size, o.close_reason as reason,
@@ -59,7 +64,7 @@ const withHistory = answering('order', ['orders', 'trades'], jsonObject(`
     select json_agg(entry order by position, rank, fill) as history from (${history}) entries) history`));
 
 /**
- * An order with all its fields and its `history`: `accepted`, `fill`, `fill_failed` and, once the order is closed, `filled` or
+ * An order with all its fields and its `history`: `accepted`, `fill`, `fill_failed`, `reduced` and, once the order is closed, `filled` or
  * `cancelled`. Each entry has its log position. At most the latest 1,000 fills are shown. `timestamp` is in Unix seconds. Throws
  * RequestError `unknown_order`.
  */
@@ -178,14 +183,14 @@ export function createOrderLookup(
 }
 
 export const openOrder = {
-  orderHash: field.Bytes32, marketId: field.Bytes32, side: field.Side, price: field.Price, size: field.amount('Original size'),
+  orderHash: field.Bytes32, marketId: field.Bytes32, side: field.Side, price: field.Price, size: field.amount('Size of the order: as signed, or as reduced since'),
   remainingSize: field.amount('Unfilled part'), timestamp: field.Seconds,
 };
 
 const HistoryEntry = field.answer('OrderHistoryEntry', {
   position: field.LogPosition,
-  type: field.oneOf(['accepted', 'fill', 'fill_failed', 'filled', 'cancelled'], 'What happened to the order.'),
-  size: field.amount('Shares of this entry'),
+  type: field.oneOf(['accepted', 'fill', 'fill_failed', 'reduced', 'filled', 'cancelled'], 'What happened to the order.'),
+  size: field.amount('Shares of this entry; of a reduction, the order\'s size from then on'),
   timestamp: field.orNull(field.Seconds, 'Unix seconds; null if the read model does not keep the time.'),
   fill: Type.Optional(field.integer('Number of the fill.')),
   role: Type.Optional(field.oneOf(['maker', 'taker'], 'Whether the order was the maker or the taker of the fill.')),

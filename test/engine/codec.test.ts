@@ -13,7 +13,7 @@ import { record } from '../../engine/records/fields.js';
 import { MAX_RECORD_BYTES, RecordTooLarge } from '../../engine/log/log.js';
 import { crowd, marketId, START_MS, traderAddress } from '../support/random-commands.js';
 import { written } from '../reference/engine.js';
-import { createLateCommands } from '../support/random-late-markets.js';
+import { createControlCommands } from '../support/random-orders.js';
 
 const order = {
   kind: 'PlaceOrder', v: 2, at: START_MS, orderHash: marketId(7), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 1, price: 620_000,
@@ -22,7 +22,7 @@ const order = {
 
 describe('the codec', () => {
   it('reads back every command and outcome of a random history, amounts to the last digit', () => {
-    const generator = createLateCommands(21, crowd);
+    const generator = createControlCommands(21, crowd);
     const engine = createEngine();
     for (let i = 0; i < 3_000; i++) {
       const command = generator.next();

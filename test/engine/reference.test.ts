@@ -61,7 +61,7 @@ describe('the engine and the reference engine', () => {
   });
 
   it('agree over commands that pile up orders to the limits of work', () => {
-    compareHistories(withOrderControl(createRandomCommands(4, pile), 4), { commands: 8_000, expected: ['match_limit', 'settlement_failed', 'FillMatched'] });
+    compareHistories(withOrderControl(createRandomCommands(4, pile), 4, 1_500), { commands: 8_000, expected: ['match_limit', 'settlement_failed', 'FillMatched'] });
   });
 
   it('agree over a crowd without chains', () => { compareHistories(createRandomCommands(1, crowd), { commands: 5_000 }); });

@@ -4,7 +4,7 @@ import { decodeCommand } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { viewOf, type EngineView } from '../../engine/run/view.js';
 import { crowd, traderAddress } from '../support/random-commands.js';
-import { createLateCommands } from '../support/random-late-markets.js';
+import { createControlCommands } from '../support/random-orders.js';
 import { history } from '../support/restarted-engines.js';
 
 const CHAINS = [1, 2, 137];
@@ -29,7 +29,7 @@ type Answers = ReturnType<typeof answersOf>;
 
 describe('engine: answers of the view that are kept', () => {
   it('are as they were at their moment, whatever the engine has decided since', () => {
-    const commands = history(23, crowd, 3_000, createLateCommands);
+    const commands = history(23, crowd, 3_000, createControlCommands);
     const orders = commands.map((data) => decodeCommand(data)).flatMap((command) => command.kind === 'PlaceOrder' ? [command.orderHash] : []).slice(0, 200);
     const engine = createEngine();
     const view = viewOf(engine);

@@ -1,7 +1,8 @@
 /** What each event does to the rows, one history a scenario: all rows of the tables that it touches, and none in the others. */
 import assert from 'node:assert/strict';
 import type {
-  Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReinstated, OrderRested, PositionSynced,
+  Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated, OrderRested,
+  PositionSynced,
   ResolutionProposed, SettlementSubmitted, SharesTransferred,
 } from '../../engine/records/events.js';
 import type { MarketOutcome, Side } from '../../engine/records/fields.js';
@@ -81,8 +82,13 @@ const submission = (tx_hash: string, fill: number, batch_index: number, batch_si
   { tx_hash, fill: String(fill), batch_index, batch_size, position: String(n), at_ms: at(n) });
 
 const NOTHING: Rows = {
-  markets: [], orders: [], levels: [], books: [], trades: [], submissions: [], market_volumes: [], minute_volumes: [], positions: [],
+  markets: [], orders: [], reductions: [], levels: [], books: [], trades: [], submissions: [], market_volumes: [], minute_volumes: [], positions: [],
   redemptions: [], assertions: [], relays: [], claims: [], prices: [], quick_markets: [],
+};
+
+const reduced = (orderNumber: number, sizes: Pick<OrderReduced, 'size' | 'remaining' | 'reduced'>): OrderReduced => {
+  const { orderHash, marketId, side, outcome, price } = rested(orderNumber);
+  return { type: 'OrderReduced', v: 1, orderHash, orderNumber, marketId, side, outcome, price, ...sizes };
 };
 
 /** What each level is after each outcome that touches it. */
@@ -102,6 +108,7 @@ function levelHistoryOf(history: readonly Event[][]): Rows[string] {
     for (const event of events) {
       if (event.type === 'OrderRested') add(event, BigInt(event.size));
       else if (event.type === 'FillMatched') add({ ...event, side: 1 - event.takerSide }, -BigInt(event.size));
+      else if (event.type === 'OrderReduced') add(event, -BigInt(event.reduced));
       else if (event.type === 'OrderCancelled' && event.rested !== '0') add(event, -BigInt(event.rested));
     }
     return [...touched.values()] as Record<string, unknown>[];
@@ -175,6 +182,17 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
     rows: {
       ...crossedRows, levels: [level({ side: 1, price: 600_000, size: '60' })], books: [book(3)],
       orders: [orderRow(1, ALICE, { remaining: '60', status: 2, closed_at_ms: at(3), closed_position: '3', close_reason: 'user' }), orderRow(2, BOB, { side: 1, remaining: '60' })],
+    },
+  },
+  {
+    name: 'OrderReduced: size, rest and level shrink; twice, and in the batch of its order',
+    history: [...crossed, [reduced(1, { size: '70', remaining: '30', reduced: '30' })], [reduced(1, { size: '50', remaining: '10', reduced: '20' })]],
+    rows: {
+      ...crossedRows, levels: [level({ size: '10' }), level({ side: 1, price: 600_000, size: '60' })], books: [book(4)],
+      orders: [orderRow(1, ALICE, { size: '50', remaining: '10' }), orderRow(2, BOB, { side: 1, remaining: '60' })],
+      reductions: [
+        { order_number: '1', position: '3', size: '70', reduced: '30', at_ms: at(3) }, { order_number: '1', position: '4', size: '50', reduced: '20', at_ms: at(4) },
+      ],
     },
   },
   {

@@ -53,6 +53,19 @@ describe('query: one order', () => {
     ]);
   });
 
+  it('tells what an order was reduced to, and begins with the size that was signed', async () => {
+    await models.insert('orders', { number: 7, size: 50, remaining: 40 });
+    await models.insert('reductions', { order_number: 7, position: 9, size: 80, reduced: 20, at_ms: 1_700_000_009_000 },
+      { order_number: 7, position: 11, size: 50, reduced: 30, at_ms: 1_700_000_011_000 });
+    const order = JSON.parse((await orderWithHistory(models.db, { orderHash: bytes32(7) })).body) as Record<string, unknown>;
+    assert.deepEqual([order['size'], order['filledSize'], order['remainingSize']], [50, 10, 40]);
+    assert.deepEqual(order['history'], [
+      { position: 7, type: 'accepted', size: 100, timestamp: 1_700_000_007 },
+      { position: 9, type: 'reduced', size: 80, timestamp: 1_700_000_009 },
+      { position: 11, type: 'reduced', size: 50, timestamp: 1_700_000_011 },
+    ]);
+  });
+
   it('ends a filled order\'s history with `filled`, after the fill that did it', async () => {
     await models.insert('orders', { number: 1, remaining: 0, status: 1, closed_position: 5, closed_at_ms: 1_700_000_005_000 });
     await models.insert('trades', { number: 0, position: 5, maker_number: 1, taker_number: 5 });

@@ -4,6 +4,7 @@ import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, OpenMarket } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import type { Side } from '../../engine/records/fields.js';
+import { cancelAfter, cancelAll as cancelAllOf, cancelOrders, fire, reduceOrder } from './cancels.js';
 import { cancelOrdersBelow, marketFact, placeOf, recordTransfer, syncPosition } from './chain.js';
 import { failFill, settleFill, submitSettlement } from './fills.js';
 import { cancelOrder, placeOrder } from './orders.js';
@@ -39,6 +40,7 @@ export function createReferenceEngine(): ReferenceEngine {
     step(command, data) {
       const turn: Turn = { events: [], work: 0 };
       state.now = Math.max(state.now, command.at);
+      fire(state);
       state.sweeps = state.sweeps.filter((sweep) => hasMore(state, sweep));
       const place = placeOf(state, command);
       if (place?.known === true) reject(turn, 'known_fact', place.name);
@@ -78,6 +80,10 @@ function handle(state: State, turn: Turn, command: Command): void {
     case 'OpenMarket': openMarket(state, turn, command); break;
     case 'PlaceOrder': placeOrder(state, turn, command); break;
     case 'CancelOrder': cancelOrder(state, turn, command); break;
+    case 'CancelOrders': cancelOrders(state, turn, command); break;
+    case 'CancelAll': cancelAllOf(state, turn, command); break;
+    case 'CancelAfter': cancelAfter(state, turn, command); break;
+    case 'ReduceOrder': reduceOrder(state, turn, command); break;
     case 'CancelOrdersBelow': cancelOrdersBelow(state, turn, command); break;
     case 'AdvanceClock': advanceClock(state, turn); break;
     case 'SubmitSettlement': submitSettlement(state, turn, command); break;

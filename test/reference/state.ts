@@ -1,6 +1,6 @@
 /** What the reference engine knows, and the questions and answers that its rules share: slow and obvious. */
 import type { CancelOrdersBelow, FailFill, PlaceOrder, RecordPrice, RequestRelay } from '../../engine/records/commands.js';
-import type { CancelReason, Event, FillMatched, RejectionCode } from '../../engine/records/events.js';
+import type { AllOrdersCancelled, CancelReason, Event, FillMatched, RejectionCode } from '../../engine/records/events.js';
 import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 
 export const WORK_LIMIT = 2_500;
@@ -38,7 +38,7 @@ export interface ReferenceQuick {
 export interface ReferenceOrder {
   readonly number: number;
   readonly placed: PlaceOrder;
-  readonly size: bigint;
+  size: bigint;
   readonly expiration: bigint;
   status: 'open' | 'filled' | 'cancelled';
   remaining: bigint;
@@ -54,10 +54,30 @@ export interface ReferenceFill {
 }
 
 /**
- * Orders on their way out: all of a closed market, those that depend on what the culprit of a failed fill did not have, or those
- * whose nonces are cancelled.
+ * Orders on their way out: all of a closed market, those that depend on what the culprit of a failed fill did not have, those
+ * whose nonces are cancelled, or those that their trader has cleared.
  */
-export type Sweep = { readonly market: ReferenceMarket } | Pull | CancelOrdersBelow;
+export type Sweep = { readonly market: ReferenceMarket } | Pull | CancelOrdersBelow | Clearing;
+
+/** All of a trader's orders on a chain, or in one market of it, with numbers below `before`. */
+export interface Clearing {
+  readonly trader: string;
+  readonly chainId: number;
+  readonly marketId?: string;
+  readonly before: number;
+  readonly reason: 'user' | 'cancel_after';
+  /** What a CancelAll has caused. */
+  readonly asked?: AllOrdersCancelled;
+}
+
+/** A request for a trader's switch that took effect. */
+export interface ReferenceSwitch {
+  readonly trader: string;
+  readonly chainId: number;
+  readonly deadline: string | undefined;
+  /** Absent: not armed, or no longer by this request. */
+  firesAt?: number;
+}
 
 export interface Pull {
   readonly command: FailFill;
@@ -95,6 +115,10 @@ export interface State {
   readonly floors: Map<string, bigint>;
   /** Every default that counted, the oldest first. */
   readonly defaults: ReferenceDefault[];
+  /** The oldest first. */
+  readonly clearings: Clearing[];
+  /** In the order of the requests. */
+  readonly switches: ReferenceSwitch[];
   /** Open requests to the relayer, by id. */
   readonly relays: Map<string, RequestRelay>;
   /** When the newest price of each asset was published. */
@@ -111,7 +135,8 @@ export interface Turn {
 export function emptyState(): State {
   return {
     now: 0, position: 0, digest: Buffer.alloc(32), markets: new Map(), orders: new Map(), byNonce: new Map(), books: new Map(),
-    fills: [], sweeps: [], cursors: new Map(), floors: new Map(), defaults: [], relays: new Map(), newestPrices: new Map(), boundaries: [],
+    fills: [], sweeps: [], cursors: new Map(), floors: new Map(), defaults: [], clearings: [], switches: [],
+    relays: new Map(), newestPrices: new Map(), boundaries: [],
   };
 }
 
@@ -228,7 +253,14 @@ export function sweptBy(state: State, sweep: Sweep): ReferenceOrder[] {
 
 export function reasonOf(sweep: Sweep): CancelReason {
   if ('market' in sweep) return 'market_closed';
+  if ('reason' in sweep) return sweep.reason;
   return 'kind' in sweep ? 'user' : 'settlement_failed';
+}
+
+/** Whether a clearing is about this order. */
+export function clears(state: State, { trader, chainId, marketId, before }: Clearing, { number, placed }: ReferenceOrder): boolean {
+  if (placed.trader !== trader || number >= before) return false;
+  return marketId === undefined ? chainOf(state, placed.marketId) === chainId : placed.marketId === marketId;
 }
 
 /** The first trader's sweep that takes this open order. */
@@ -236,7 +268,8 @@ export function sweepOn(state: State, order: ReferenceOrder): Sweep | undefined 
   return state.sweeps.find((sweep) => !('market' in sweep) && takes(state, sweep, order));
 }
 
-function takes(state: State, sweep: Pull | CancelOrdersBelow, order: ReferenceOrder): boolean {
+function takes(state: State, sweep: Pull | CancelOrdersBelow | Clearing, order: ReferenceOrder): boolean {
+  if ('reason' in sweep) return clears(state, sweep, order);
   if (!('kind' in sweep)) return pulls(state, sweep, order);
   const { marketId, trader, nonce } = order.placed;
   return trader === sweep.trader && chainOf(state, marketId) === sweep.chainId && BigInt(nonce) < BigInt(sweep.belowNonce);

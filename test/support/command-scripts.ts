@@ -1,7 +1,7 @@
 /** Short command histories made of small integers, so that fast-check can shrink a failing one to its core. */
 import fc from 'fast-check';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
-import type { ChainFact } from '../../engine/records/fields.js';
+import { ALL_MARKETS, type ChainFact } from '../../engine/records/fields.js';
 import { culprits, failureReasons, marketId, START_MS, traderAddress, txHash } from './random-commands.js';
 
 interface Step {
@@ -43,6 +43,8 @@ const chainKinds = [
   'RecordRejection', 'ResolveMarket', 'HalveMarket', 'SyncPosition', 'PassOverAnchor',
 ] as const satisfies readonly Command['kind'][];
 type ChainKind = (typeof chainKinds)[number];
+const controlKinds = ['CancelOrders', 'CancelAll', 'CancelAfter', 'ReduceOrder'] as const satisfies readonly Command['kind'][];
+type ControlKind = (typeof controlKinds)[number];
 const relayKinds = ['RequestRelay', 'SubmitRelay', 'EndRelay'] as const satisfies readonly Command['kind'][];
 type RelayKind = (typeof relayKinds)[number];
 
@@ -50,7 +52,7 @@ const step = fc.record<Step>({
   kind: fc.oneof(
     { weight: 12, arbitrary: fc.constant<Command['kind']>('PlaceOrder') }, { weight: 3, arbitrary: fc.constant<Command['kind']>('FailFill') },
     { weight: 2, arbitrary: fc.constantFrom(...orderKinds) }, { weight: 3, arbitrary: fc.constantFrom(...chainKinds) },
-    { weight: 2, arbitrary: fc.constantFrom(...relayKinds) }, { weight: 3, arbitrary: fc.constant<Command['kind']>('RecordPrice') },
+    { weight: 2, arbitrary: fc.constantFrom(...relayKinds) }, { weight: 4, arbitrary: fc.constantFrom(...controlKinds) }, { weight: 3, arbitrary: fc.constant<Command['kind']>('RecordPrice') },
   ),
   wait: fc.nat(waitsMs.length - 1), about: fc.nat(7), trader: fc.nat(2), side: fc.constantFrom(0, 1), price: fc.nat(3),
   size: fc.nat(sizes.length - 1), ttl: fc.nat(3), flag: fc.nat(11), told: fc.nat(facts.length - 1), terms: fc.nat(terms.length - 1),
@@ -119,8 +121,27 @@ function commandOf(one: Step, at: number, before: readonly Command[]): Command {
     case 'RecordPrice': return {
       kind, v: 1, at, asset: 'BTC', source: `source${side}`, rank: side, price: String(1 + price), publishedAt: at + [-20_000, -5_000, 0, 1_001][ttl]!,
     };
+    case 'CancelOrders': case 'CancelAll': case 'CancelAfter': case 'ReduceOrder': return controlCommandOf(one, kind, { at, placed });
     case 'RequestRelay': case 'SubmitRelay': case 'EndRelay': return relayCommandOf(one, kind, at);
     default: return chainCommandOf(one, kind, at);
+  }
+}
+
+/** Deadlines are few and near, so that some have passed, and some are met again. */
+function controlCommandOf(
+  { about, trader, side, price, size, flag, ttl }: Step, kind: ControlKind, { at, placed }: { at: number; placed: readonly PlaceOrder[] },
+): Command {
+  const deadline = flag < 3 ? {} : { deadline: String(Math.floor(at / 20_000) * 20 + 20 * ttl) };
+  const head = { v: 1 as const, at, ...deadline };
+  const from = { ...head, chainId: flag === 11 ? 2 : 1, trader: traderAddress(trader) };
+  const hashes = placed.map(({ orderHash }) => orderHash).reverse();
+  switch (kind) {
+    case 'CancelOrders': return { kind, ...from, orderHashes: [...hashes.slice(about, about + 3), hashes[price] ?? txHash(0)] };
+    case 'CancelAll': return { kind, ...from, marketId: side === 0 ? ALL_MARKETS : marketId(about === 7 ? 9 : about % 2) };
+    case 'CancelAfter': return { kind, ...from, seconds: [0, 1, 20, 40][price] ?? 0 };
+    case 'ReduceOrder': return {
+      kind, ...head, orderHash: hashes[about] ?? txHash(0), size: sizes[size] ?? '1', ...side === 0 ? {} : { trader: traderAddress(trader) },
+    };
   }
 }
 

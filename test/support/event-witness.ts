@@ -3,16 +3,17 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import type {
-  Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, OrderAccepted, OrderTermsSet, RelayEnded, RelayRequested,
+  Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, OrderAccepted, OrderReduced, OrderTermsSet, RelayEnded, RelayRequested,
   RelaySubmitted,
 } from '../../engine/records/events.js';
-import { BUY, SELL, type Side } from '../../engine/records/fields.js';
+import { ALL_MARKETS, BUY, SELL, type Side } from '../../engine/records/fields.js';
 import { levelKey, type ReferenceEngine } from '../reference/engine.js';
 
 interface WitnessedOrder {
   readonly accepted: OrderAccepted;
   status: 'open' | 'filled' | 'cancelled';
   remaining: bigint;
+  size: bigint;
   /** What stands on the book. */
   rested: bigint;
   terms?: OrderTermsSet;
@@ -42,6 +43,8 @@ interface Scene {
   readonly markets: Map<string, WitnessedMarket>;
   /** Nonce floors by chain and trader. */
   readonly floors: Map<string, bigint>;
+  /** By chain or market, and trader: all orders before this position are cancelled for good. */
+  readonly cleared: Map<string, number>;
   /** By trader: until when new orders are rejected, in milliseconds. */
   readonly suspensions: Map<string, number>;
   /** Chains to the last block that was advanced to. */
@@ -61,8 +64,8 @@ interface WitnessedMarket {
 
 export function createWitness(): Witness {
   const scene: Scene = {
-    position: 0, now: 0, orders: new Map(), fills: [], sides: new Map(), markets: new Map(), floors: new Map(), suspensions: new Map(),
-    blocks: new Map(), relays: new Map(),
+    position: 0, now: 0, orders: new Map(), fills: [], sides: new Map(), markets: new Map(), floors: new Map(), cleared: new Map(),
+    suspensions: new Map(), blocks: new Map(), relays: new Map(),
   };
   return {
     see(command, outcome) {
@@ -134,7 +137,7 @@ function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefin
       ok(isOpen(scene, event.marketId), 'the market is open');
       ok(!isNonceCancelled(scene, event), 'the nonce is not cancelled');
       ok(scene.now >= (scene.suspensions.get(event.trader) ?? 0), 'the trader is not suspended');
-      const order: WitnessedOrder = { accepted: event, status: 'open', remaining: BigInt(event.size), rested: 0n };
+      const order: WitnessedOrder = { accepted: event, status: 'open', size: BigInt(event.size), remaining: BigInt(event.size), rested: 0n };
       scene.orders.set(event.orderNumber, order);
       return order;
     }
@@ -142,6 +145,11 @@ function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefin
       const order = orderOf(scene, event);
       ok(order.status !== 'cancelled', 'a cancelled order stays so');
       if (order.status === 'filled') ok(isOpen(scene, event.marketId) && !isNonceCancelled(scene, order.accepted), 'what comes back may stand on the book');
+      const { chainId } = scene.markets.get(event.marketId)!.opened;
+      for (const of of [chainId, event.marketId]) {
+        const before = scene.cleared.get(`${of} ${order.accepted.trader}`) ?? 0;
+        ok(event.orderNumber >= before, 'what its trader has cancelled with all the others does not come back');
+      }
       equal(order.remaining - order.rested, BigInt(event.size), 'what the failed fill gave back is not on the book yet');
       order.status = 'open';
       return order;
@@ -171,21 +179,36 @@ function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefin
       moveLevel(scene, order, -order.rested);
       return;
     }
+    case 'OrderReduced': seeReduced(scene, event); return;
     case 'FillMatched': seeFill(scene, event, incoming); return;
     case 'FillSettled': case 'FillFailed': seeSettlement(scene, event); return;
     case 'OrderRepeated': orderOf(scene, event); return;
     case 'CancelRepeated': {
       const order = orderOf(scene, event);
-      deepEqual([order.status, order.accepted.size, String(order.remaining)], ['cancelled', event.size, event.remaining]);
+      deepEqual([order.status, String(order.size), String(order.remaining)], ['cancelled', event.size, event.remaining]);
       return;
     }
-    case 'CommandRejected': return;
+    case 'ReduceRepeated': equal(event.size, String(orderOf(scene, event).size)); return;
+    case 'CancelAllRepeated': case 'CommandRejected': return;
     case 'RelayRequested': case 'RelaySubmitted': case 'RelayEnded': seeRelay(scene, event); return;
     default: seeChain(scene, event);
   }
 }
 
-type ChainEvent = Exclude<Event, { type: `Order${string}` | `Fill${string}` | `Relay${string}` | 'CancelRepeated' | 'CommandRejected' }>;
+function seeReduced(scene: Scene, event: OrderReduced): void {
+  const order = orderOf(scene, event);
+  equal(order.status, 'open', 'only an open order is reduced');
+  const reduced = BigInt(event.reduced);
+  ok(reduced > 0n && reduced < order.remaining, 'something is taken away, and something stays');
+  deepEqual([event.size, event.remaining], [order.size - reduced, order.remaining - reduced].map(String));
+  order.size -= reduced;
+  moveLevel(scene, order, -reduced);
+  order.remaining -= reduced;
+}
+
+type ChainEvent = Exclude<Event, {
+  type: `Order${string}` | `Fill${string}` | `Relay${string}` | 'CancelRepeated' | 'CancelAllRepeated' | 'ReduceRepeated' | 'CommandRejected';
+}>;
 
 type QuickEvent = Extract<Event, { type: 'StrikePriceSet' | 'EndPriceSet' | 'PriceMissed' | 'QuickMarketDecided' }>;
 
@@ -206,7 +229,7 @@ function seeQuick({ markets }: Scene, event: QuickEvent): void {
 }
 
 function seeChain(scene: Scene, event: ChainEvent): void {
-  if ('marketId' in event && event.type !== 'MarketOpened') ok(scene.markets.has(event.marketId), 'the market was opened');
+  if ('marketId' in event && event.type !== 'MarketOpened' && event.type !== 'AllOrdersCancelled') ok(scene.markets.has(event.marketId), 'the market was opened');
   switch (event.type) {
     case 'MarketOpened':
       ok(!scene.markets.has(event.marketId), 'a market is opened once');
@@ -236,6 +259,7 @@ function seeChain(scene: Scene, event: ChainEvent): void {
       equal(event.suspendedUntil === null, event.defaults === 1, 'the first default suspends nobody, each further one does');
       scene.suspensions.set(event.trader, event.suspendedUntil ?? 0);
       return;
+    case 'AllOrdersCancelled': scene.cleared.set(`${event.marketId === ALL_MARKETS ? event.chainId : event.marketId} ${event.trader}`, scene.position); return;
     case 'SettlementSubmitted': ok(event.fills.some((fill) => scene.fills[fill]?.status === 'unsettled'), 'there is something to settle'); return;
     case 'SharesTransferred': ok(BigInt(event.amount) > 0n && scene.markets.get(event.marketId)!.tokens.length === 2, 'shares have tokens'); return;
     case 'ChainAdvanced':
@@ -346,8 +370,7 @@ function audit(scene: Scene): void {
   const bought = new Map<string, bigint>();
   const sold = new Map<string, bigint>();
   const resting = new Map<string, bigint>();
-  for (const [number, { accepted, status, remaining, rested }] of scene.orders) {
-    const size = BigInt(accepted.size);
+  for (const [number, { accepted, status, size, remaining, rested }] of scene.orders) {
     equal((filled.get(number) ?? 0n) + remaining, size, 'filled + remaining = size');
     equal(rested, status === 'open' ? remaining : 0n);
     equal(remaining === 0n, status === 'filled');

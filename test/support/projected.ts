@@ -13,6 +13,7 @@ import { runProjections, type ProjectionRun, type RunOptions } from '../../proje
 import { createReferenceEngine, type ReferenceEngine } from '../reference/engine.js';
 import { appendAll } from './log-records.js';
 import { createRandomCommands, crowd, createDice, traderAddress, txHash } from './random-commands.js';
+import { withOrderControl } from './random-orders.js';
 import { relayActions } from './random-relays.js';
 
 const NOBODY = `0x${'0'.repeat(40)}`;
@@ -167,7 +168,7 @@ export function outcomesOf(at: number, ...lists: Event[][]): CommandOutcome[] {
 
 /** What an engine answers to a seeded stream of commands that runs into every corner, and what a chain and a relayer tell besides. */
 export function randomOutcomes(seed: number, length: number, engine: ReferenceEngine = createReferenceEngine()): CommandOutcome[] {
-  const commands = createRandomCommands(seed, crowd);
+  const commands = withOrderControl(createRandomCommands(seed, crowd), seed);
   const outcomes = Array.from({ length }, () => {
     const command = commands.next();
     const { outcome } = engine.step(command, encodeCommand(command));

@@ -6,7 +6,7 @@ import { openReadModels, type Database } from '../../query/database.js';
 import { exchangeDatabase } from './postgres.js';
 
 export type Row = Readonly<Record<string, unknown>>;
-export type Table = 'markets' | 'orders' | 'levels' | 'books' | 'trades' | 'submissions' | 'market_volumes' | 'minute_volumes' | 'positions'
+export type Table = 'markets' | 'orders' | 'reductions' | 'levels' | 'books' | 'trades' | 'submissions' | 'market_volumes' | 'minute_volumes' | 'positions'
   | 'redemptions' | 'assertions' | 'relays' | 'claims' | 'prices' | 'quick_markets';
 
 export interface ReadModels {
@@ -42,6 +42,7 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
     remaining: 100, nonce: n, expiration: 1_900_000_000, status: 0, placed_at_ms: 1_700_000_000_000 + 1_000 * n,
     closed_at_ms: null, closed_position: null, close_reason: null,
   }),
+  reductions: (n) => ({ order_number: 1, position: 100 + n, size: 50, reduced: 10, at_ms: 1_700_000_000_000 + 1_000 * n }),
   levels: () => ({ market_id: bytes32(1), outcome: 0, side: 0, price: 500_000, size: 100 }),
   books: () => ({ market_id: bytes32(1), first_position: 0, updated_at_ms: 1_700_000_000_999 }),
   trades: (n) => ({

@@ -6,12 +6,12 @@ import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { decodeSnapshot, encodeSnapshot } from '../../engine/run/snapshot.js';
 import { createRandomCommands, crowd, pile, type Profile } from './random-commands.js';
 import { createChainCommands } from './random-facts.js';
-import { createLateCommands } from './random-late-markets.js';
+import { createControlCommands } from './random-orders.js';
 
 /** Histories by name. */
 export const histories = [
   ['a crowd', crowd, createRandomCommands], ['a pile', pile, createRandomCommands],
-  ['a crowd that chains tell of, with a relayer and prices', crowd, createLateCommands], ['a pile that chains tell of', pile, createChainCommands],
+  ['a crowd that chains tell of, with a relayer and prices', crowd, createControlCommands], ['a pile that chains tell of', pile, createChainCommands],
 ] as const;
 
 /** Recorded commands of a random history. */

@@ -271,6 +271,13 @@ export function cancelled(order: string, reason: CancelReason, remaining: Amount
   });
 }
 
+/** To the size `size`, of which `remaining` is open, by `by`. */
+export function reduced(order: string, size: Amount, remaining: Amount, by: Amount): Expected {
+  return (story) => ({
+    type: 'OrderReduced', v: 1, ...naming(story, order), size: String(size), remaining: String(remaining), reduced: String(by),
+  });
+}
+
 export function repeated(order: string): Expected {
   return (story) => ({ type: 'OrderRepeated', v: 1, orderHash: bytes32(order), orderNumber: story.orders.get(order)!.number });
 }
