@@ -1,6 +1,11 @@
 /** Every endpoint of the service, by the role that serves it. To add one: a file with its definition, and its name here. */
 import { cancelOrder } from '../command/orders/cancel-order.js';
+import { cancelAfter } from '../command/orders/cancel-after.js';
+import { cancelAll } from '../command/orders/cancel-all.js';
+import { cancelOrders } from '../command/orders/cancel-orders.js';
 import { placeOrder } from '../command/orders/place-order.js';
+import { placeOrders } from '../command/orders/place-orders.js';
+import { reduceOrder } from '../command/orders/reduce-order.js';
 import { syncPosition } from '../command/orders/sync-position.js';
 import { relayEndpoints } from '../command/relayer/endpoints.js';
 import { getUserNonces } from '../command/relayer/user-nonces.js';
@@ -23,8 +28,13 @@ import { getContracts } from './endpoints/contracts.js';
 import { getAsyncapi, getOpenapi } from './endpoints/documents.js';
 import { getLiveness, getMetrics, getReadiness } from './endpoints/health.js';
 
-/** Role `api`: writes, and an order, which the replica knows before the read models do. Tried in this order: the most used first. */
-export const orderEndpoints = [placeOrder, cancelOrder, getOrder, syncPosition] as const;
+/** Role `api`: writes, and an order, which the replica knows before the read models do. Tried in this order: fixed paths before `{hash}`. */
+export const orderEndpoints = [
+  placeOrder, placeOrders, cancelOrders, cancelAll, cancelAfter, cancelOrder, getOrder, reduceOrder, syncPosition,
+] as const;
+
+/** What the trader's signature authorises, or, with CANCEL_AUTH=open, nothing: web pages of other sites may not call these then. */
+export const cancelEndpoints = [cancelOrder, cancelOrders, cancelAll, cancelAfter, reduceOrder] as const;
 
 /** Role `query`: reads. Tried in this order. */
 export const readEndpoints = [

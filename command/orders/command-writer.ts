@@ -3,15 +3,15 @@
  * written, or whether that is unknown.
  */
 import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
-import type { CancelOrder, PlaceOrder, SyncPosition } from '../../engine/records/commands.js';
+import type { CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder, SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { writerIds } from '../../engine/records/writer-ids.js';
-import { BrokenSequence, LogUnavailable, RecordsLost } from '../../engine/log/log.js';
+import { BrokenSequence, LogUnavailable, RecordsLost, type NewRecord } from '../../engine/log/log.js';
 import { QueueFull, type GroupCommit } from '../../engine/log/group-commit.js';
 import type { Submit, Submitted } from './answer.js';
 
 export interface CommandWriterOptions {
-  readonly commits: Pick<GroupCommit, 'append'>;
+  readonly commits: Pick<GroupCommit, 'append' | 'appendAll'>;
   /** Resolves with the outcome of the command at a position, once the engine has decided it; `id` is that of the command's record. */
   readonly outcomeOf: (position: number, id: string) => Promise<CommandOutcome>;
   /** A part of the records' ids that differs for each process and each start. */
@@ -26,35 +26,47 @@ const CONTRADICTION = 'the log contradicts itself, and this process ends; whethe
   + 'it is in order again: send it again then, it is carried out once';
 
 /** The commands of client requests. */
-export type Written = PlaceOrder | CancelOrder | SyncPosition;
+export type Written = PlaceOrder | CancelOrder | CancelOrders | CancelAll | CancelAfter | ReduceOrder | SyncPosition;
+
+export interface CommandWriter {
+  readonly submit: Submit<Written>;
+  /** Writes commands in one append, and waits for each one's outcome. */
+  readonly submitAll: (commands: readonly Written[], signal?: AbortSignal) => readonly Promise<Submitted>[];
+}
 
 /**
  * Each submission gets its own record id, even for an order that was sent before. The engine decides whether it repeats an accepted order or
  * is another try after a rejection; with the same record id, the log would drop the second try.
  */
-export function createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs }: CommandWriterOptions): Submit<Written> {
+export function createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs }: CommandWriterOptions): CommandWriter {
   const idOf = writerIds(`${writerId}:requests`);
   let submissions = 0;
 
+  const recordOf = (command: Written): NewRecord => ({ id: idOf(submissions++), data: encodeCommand(command) });
+
   async function carryOut(command: Written, signal: AbortSignal | undefined): Promise<Submitted> {
-    const record = { id: idOf(submissions++), data: encodeCommand(command) };
+    const record = recordOf(command);
+    return outcomeAt(commits.append(record, signal), record.id, signal);
+  }
+
+  async function outcomeAt(appended: Promise<number>, id: string, signal: AbortSignal | undefined): Promise<Submitted> {
     let position: number;
     try {
-      position = await commits.append(record, signal);
+      position = await appended;
     } catch (error) {
       throw appendError(error, signal);
     }
     try {
-      return { position, outcome: await outcomeOf(position, record.id) };
+      return { position, outcome: await outcomeOf(position, id) };
     } catch (error) {
       // The copy of the log that an operator brings back may have the command.
       throw outcomeUnknown(error instanceof RecordsLost ? `${LOST}, perhaps this request` : 'the engine stopped before it decided the command');
     }
   }
 
-  return (command, signal) => new Promise((resolve, reject) => {
+  const inTime = (work: Promise<Submitted>): Promise<Submitted> => new Promise((resolve, reject) => {
     const bound = setTimeout(() => { reject(outcomeUnknown(`no answer within ${answerWithinMs} ms`)); }, answerWithinMs);
-    carryOut(command, signal).then((submitted) => {
+    work.then((submitted) => {
       clearTimeout(bound);
       resolve(submitted);
     }, (error: Error) => {
@@ -62,6 +74,15 @@ export function createCommandWriter({ commits, outcomeOf, writerId, answerWithin
       reject(error);
     });
   });
+
+  return {
+    submit: (command, signal) => inTime(carryOut(command, signal)),
+    submitAll(commands, signal) {
+      const records = commands.map(recordOf);
+      const first = commits.appendAll(records, signal);
+      return records.map(({ id }, i) => inTime(outcomeAt(first.then((position) => position + i), id, signal)));
+    },
+  };
 }
 
 /** An append's failure as a RequestError. Errors that do not come from the log are returned unchanged. */

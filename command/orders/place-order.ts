@@ -11,7 +11,7 @@ import * as field from '../../service/api/answer-fields.js';
 import { anybody } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';
-import { parseJsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject, type JsonObject } from '../../service/api/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
 import type { Exposure } from '../chain/exposure.js';
@@ -54,10 +54,26 @@ export interface PlaceOrderParts {
  */
 export type PlaceOrderHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
 
-export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
+export function createPlaceOrder(placing: OrderPlacing): PlaceOrderHandler {
+  return async (body, signal) => placing(parseJsonObject(body), { signal });
+}
+
+/** How an order is placed: what is absent is as for a request of its own. */
+export interface PlacingOptions {
+  readonly signal: AbortSignal | undefined;
+  /** Writes the command. */
+  readonly submit?: Submit;
+  /** Called when the order begins to wait for another request with its nonce, and when it has waited. */
+  readonly waits?: () => void;
+  readonly resumes?: () => void;
+}
+
+/** Places the order in a request's parsed body, as PlaceOrderHandler does. */
+export type OrderPlacing = (request: JsonObject, options: PlacingOptions) => Promise<Answer>;
+
+export function createOrderPlacing(parts: PlaceOrderParts): OrderPlacing {
   const underway = createUnderway();
-  return async (body, signal) => {
-    const request = parseJsonObject(body);
+  return async (request, options) => {
     const at = parts.now();
     const order = parseOrder(request);
     const terms = parseTerms(request);
@@ -76,18 +92,17 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
       checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
     }
     if (terms !== undefined) Object.assign(command, terms);
-    const decided = await decide(parts, { chainId, command, terms, underway, signal });
+    const decided = await decide(parts, { chainId, command, terms, underway, ...options });
     return 'outcome' in decided ? answerTo(parts, command, decided) : originalAnswer(parts, orderHash, decided);
   };
 }
 
-interface Incoming {
+interface Incoming extends PlacingOptions {
   readonly chainId: number;
   readonly command: PlaceOrder;
   /** Undefined when all are the defaults. */
   readonly terms: OrderTerms | undefined;
   readonly underway: Underway;
-  readonly signal: AbortSignal | undefined;
 }
 
 /**
@@ -109,7 +124,9 @@ async function decide(parts: PlaceOrderParts, incoming: Incoming): Promise<Submi
       refuseBeyondLimit(parts, incoming);
       return underway.start({ key, trader, orderHash, request, signal, run: () => submitReserved(parts, incoming) });
     }
+    incoming.waits?.();
     await passed(ahead, request);
+    incoming.resumes?.();
     const known = parts.view.order(orderHash);
     if (known !== undefined) return known;
   }
@@ -144,10 +161,10 @@ function refuseBeyondLimit({ view, maxOpenOrders }: PlaceOrderParts, { underway,
   throw new RequestError('too_many_open_orders', `the trader has ${openOrders} of at most ${maxOpenOrders}`, [], { openOrders, maxOpenOrders });
 }
 
-async function submitReserved(parts: PlaceOrderParts, { chainId, command, signal }: Incoming): Promise<Submitted> {
+async function submitReserved(parts: PlaceOrderParts, { chainId, command, signal, submit = parts.submit }: Incoming): Promise<Submitted> {
   const release = await reserve(parts, chainId, command);
   try {
-    return await parts.submit(command, signal);
+    return await submit(command, signal);
   } finally {
     release?.();
   }
@@ -262,7 +279,8 @@ async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given:
   return originalAnswer(parts, orderHash, known);
 }
 
-const exampleOrder = {
+/** An order in examples. */
+export const exampleOrder = {
   marketId: example.marketId, trader: example.alice, side: 0, outcome: 0, price: 620_000, size: 25_000_000, nonce: 1,
   expiration: example.expiration, makerFeeRecipient: `0x${'0'.repeat(40)}`,
 };

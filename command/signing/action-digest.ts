@@ -4,7 +4,7 @@ import type { Member, SignedAction } from './signed-actions.js';
 import { domainSeparator, typeHash, type SigningDomain } from './typed-data.js';
 
 /** Hex for addresses and 32 bytes, bigints for integers of any size. */
-export type MessageValue = string | boolean | bigint | readonly bigint[];
+export type MessageValue = string | boolean | bigint | readonly bigint[] | readonly string[];
 export type Message = Readonly<Record<string, MessageValue>>;
 
 /** The digest of a message, 32 bytes: what its signer signs. Does not check the values: check them first. Throws when a member is missing. */
@@ -28,11 +28,12 @@ export function prepareAction(
 function encoded(keccak256: Keccak256, { name, type }: Member, value: MessageValue | undefined): Uint8Array {
   if (value === undefined) throw new Error(`the message to sign has no ${name}`);
   switch (type) {
-    case 'uint256[]': return keccak256(Buffer.concat((value as readonly bigint[]).map(word)));
+    case 'uint256[]': case 'bytes32[]': return keccak256(Buffer.concat((value as readonly (bigint | string)[]).map((each) => word(BigInt(each)))));
     case 'bool': return word(value === true ? 1n : 0n);
     case 'address':
     case 'bytes32':
     case 'uint8':
+    case 'uint32':
     case 'uint64':
     case 'uint256': return word(BigInt(value as string | bigint));
   }

@@ -1,8 +1,8 @@
 /** Everything that users sign, in one table: the EIP-712 type of each action, the contract whose domain it is signed in, and what its nonce is. */
-import { cancelTypes, orderTypes, permitTypes, type SigningDomain } from './typed-data.js';
+import { cancelTypes, orderTypes, permitTypes, requestTypes, type SigningDomain } from './typed-data.js';
 
 /** The types that members of signed messages have. */
-export type MemberType = 'address' | 'bytes32' | 'bool' | 'uint8' | 'uint64' | 'uint256' | 'uint256[]';
+export type MemberType = 'address' | 'bytes32' | 'bool' | 'uint8' | 'uint32' | 'uint64' | 'uint256' | 'uint256[]' | 'bytes32[]';
 
 export interface Member {
   readonly name: string;
@@ -34,10 +34,14 @@ const market = { name: 'market', type: 'address' } as const;
 const wholeSets = [owner, collateralToken, conditionId, { name: 'amount', type: 'uint256' }, nonce, deadline] as const;
 const permit = { primaryType: 'Permit', members: permitTypes.Permit, contract: 'collateral', nonce: 'token' } as const;
 
-/** By the names of the relayer's endpoints; `order`, `cancel` and `bond-permit` are the others. */
+/** By the names of the relayer's endpoints; `order`, those that traders ask of their orders, and `bond-permit` are the others. */
 export const signedActions = {
   'order': { primaryType: 'Order', members: orderTypes.Order, contract: 'settlement', nonce: 'order' },
   'cancel': { primaryType: 'CancelOrder', members: cancelTypes.CancelOrder, contract: 'settlement', nonce: 'none' },
+  'cancel-orders': { primaryType: 'CancelOrders', members: requestTypes.CancelOrders, contract: 'settlement', nonce: 'none' },
+  'cancel-all': { primaryType: 'CancelAll', members: requestTypes.CancelAll, contract: 'settlement', nonce: 'none' },
+  'cancel-after': { primaryType: 'CancelAfter', members: requestTypes.CancelAfter, contract: 'settlement', nonce: 'none' },
+  'reduce': { primaryType: 'ReduceOrder', members: requestTypes.ReduceOrder, contract: 'settlement', nonce: 'none' },
   'ctf-approval': {
     primaryType: 'SetApprovalForAll', contract: 'conditionalTokens', nonce: 'owner',
     members: [owner, { name: 'operator', type: 'address' }, { name: 'approved', type: 'bool' }, nonce, deadline],
@@ -65,6 +69,9 @@ export const signedActions = {
 } as const satisfies Record<string, SignedAction>;
 
 export type SignedActionName = keyof typeof signedActions;
+
+/** What traders sign about orders, in the settlement contract's domain. */
+export const ORDER_ACTIONS = ['order', 'cancel', 'cancel-orders', 'cancel-all', 'cancel-after', 'reduce'] as const satisfies readonly SignedActionName[];
 
 const PACKED = 'Packed: nonces(owner, key) is key * 2^64 + a counter, and that whole number is signed.';
 

@@ -1,5 +1,5 @@
 /** EIP-712 digests of orders, cancels and permits: what a trader signs. An order's digest is also its hash. */
-import type { CancelOrder, PlaceOrder } from '../../engine/records/commands.js';
+import type { CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder } from '../../engine/records/commands.js';
 import type { Keccak256 } from './keccak.js';
 
 /** An EIP-712 domain of a contract. */
@@ -22,6 +22,13 @@ export type OrderFields = Pick<PlaceOrder, 'marketId' | 'trader' | 'side' | 'out
 /** The signed fields of a cancel. */
 export type CancelFields = Required<Pick<CancelOrder, 'orderHash' | 'trader' | 'deadline'>>;
 
+type Signed<C extends { readonly deadline?: string; readonly trader?: string }, Field extends keyof C> = Required<Pick<C, Field | 'deadline' | 'trader'>>
+  & { readonly kind: C extends { readonly kind: infer K } ? K : never };
+
+/** The signed fields of a request about a trader's orders, by the kind of its command. */
+export type RequestFields
+  = Signed<CancelOrders, 'orderHashes'> | Signed<CancelAll, 'marketId'> | Signed<CancelAfter, 'seconds'> | Signed<ReduceOrder, 'orderHash' | 'size'>;
+
 /** A domain with its hashes computed beforehand. Its functions do not check their arguments: check the fields first. */
 export interface PreparedDomain {
   readonly domain: OrderDomain;
@@ -29,6 +36,8 @@ export interface PreparedDomain {
   orderDigest(order: OrderFields): Uint8Array;
   /** The cancel's EIP-712 digest, 32 bytes. */
   cancelDigest(cancel: CancelFields): Uint8Array;
+  /** The EIP-712 digest of a request about a trader's orders, 32 bytes. */
+  requestDigest(request: RequestFields): Uint8Array;
 }
 
 /** The types for `signTypedData`, which `/api/v1/config` publishes. */
@@ -42,6 +51,16 @@ export const orderTypes = {
 
 export const cancelTypes = {
   CancelOrder: [{ name: 'orderHash', type: 'bytes32' }, { name: 'trader', type: 'address' }, { name: 'deadline', type: 'uint64' }],
+} as const;
+
+/** What traders sign about their orders beside orders and single cancels. */
+export const requestTypes = {
+  CancelOrders: [{ name: 'orderHashes', type: 'bytes32[]' }, { name: 'trader', type: 'address' }, { name: 'deadline', type: 'uint64' }],
+  CancelAll: [{ name: 'trader', type: 'address' }, { name: 'marketId', type: 'bytes32' }, { name: 'deadline', type: 'uint64' }],
+  CancelAfter: [{ name: 'trader', type: 'address' }, { name: 'seconds', type: 'uint32' }, { name: 'deadline', type: 'uint64' }],
+  ReduceOrder: [
+    { name: 'orderHash', type: 'bytes32' }, { name: 'trader', type: 'address' }, { name: 'size', type: 'uint64' }, { name: 'deadline', type: 'uint64' },
+  ],
 } as const;
 
 export const permitTypes = {
@@ -62,6 +81,8 @@ export function prepareDomain(keccak256: Keccak256, domain: OrderDomain): Prepar
   signed.set(domainSeparator(keccak256, domain), 2);
   const order = struct(keccak256, 'Order', orderTypes.Order);
   const cancel = struct(keccak256, 'CancelOrder', cancelTypes.CancelOrder);
+  const requests = Object.fromEntries(Object.entries(requestTypes).map(([name, members]) => [name, struct(keccak256, name, members)])) as
+    Record<keyof typeof requestTypes, Buffer>;
   const digest = (fields: Buffer) => {
     signed.set(keccak256(fields), 2 + WORD);
     return keccak256(signed);
@@ -85,7 +106,38 @@ export function prepareDomain(keccak256: Keccak256, domain: OrderDomain): Prepar
       writeUint64(cancel, 3, deadline);
       return digest(cancel);
     },
+    requestDigest(request) {
+      const words = requests[request.kind];
+      writeRequest(keccak256, words, request);
+      return digest(words);
+    },
   };
+}
+
+/** Writes the members in their order; an array is the hash of its words. */
+function writeRequest(keccak256: Keccak256, words: Buffer, request: RequestFields): void {
+  switch (request.kind) {
+    case 'CancelOrders':
+      words.set(keccak256(Buffer.from(request.orderHashes.map((hash) => hash.slice(2)).join(''), 'hex')), WORD);
+      writeHex(words, 2, request.trader);
+      writeUint64(words, 3, request.deadline);
+      return;
+    case 'CancelAll':
+      writeHex(words, 1, request.trader);
+      writeHex(words, 2, request.marketId);
+      writeUint64(words, 3, request.deadline);
+      return;
+    case 'CancelAfter':
+      writeHex(words, 1, request.trader);
+      writeNumber(words, 2, request.seconds);
+      writeUint64(words, 3, request.deadline);
+      return;
+    case 'ReduceOrder':
+      writeHex(words, 1, request.orderHash);
+      writeHex(words, 2, request.trader);
+      writeUint64(words, 3, request.size);
+      writeUint64(words, 4, request.deadline);
+  }
 }
 
 /** The signed fields of an ERC-2612 permit: lower-case hex, decimal strings. */

@@ -14,7 +14,14 @@ from Crypto.Hash import keccak
 ENTRY = re.compile(rb'\{"position":(\d+),"id":"[0-9a-f-]{36}","command":(\{.*\}),"outcome":(\{"at":\d+,"events":\[.*\]\}),"digest":"0x([0-9a-f]{64})"\}')
 HASH = re.compile('0x[0-9a-fA-F]{64}')
 ORDER = ('Order', 'bytes32 marketId,address trader,uint8 side,uint8 outcome,uint64 price,uint64 size,uint64 nonce,uint64 expiration,address makerFeeRecipient')
-CANCEL = ('CancelOrder', 'bytes32 orderHash,address trader,uint64 deadline')
+SIGNED = {
+    'PlaceOrder': ORDER,
+    'CancelOrder': ('CancelOrder', 'bytes32 orderHash,address trader,uint64 deadline'),
+    'CancelOrders': ('CancelOrders', 'bytes32[] orderHashes,address trader,uint64 deadline'),
+    'CancelAll': ('CancelAll', 'address trader,bytes32 marketId,uint64 deadline'),
+    'CancelAfter': ('CancelAfter', 'address trader,uint32 seconds,uint64 deadline'),
+    'ReduceOrder': ('ReduceOrder', 'bytes32 orderHash,address trader,uint64 size,uint64 deadline'),
+}
 ENDED = ('FillSettled(uint64,bytes32,bytes32,uint64,uint64,uint256)', 'FillFailed(uint64,bytes32,bytes32,uint8,uint8)')
 
 checked = collections.Counter(findings=0)
@@ -31,7 +38,9 @@ def keccak256(data):
     return keccak.new(digest_bits=256, data=data).digest()
 
 
-def word(value):  # 32 bytes, as the contract ABI encodes whole numbers, addresses and bytes32
+def word(value):  # 32 bytes, as the contract ABI encodes whole numbers, addresses and bytes32; a list is the hash of its words
+    if isinstance(value, list):
+        return keccak256(b''.join(map(word, value)))
     return (int(value, 16) if str(value).startswith('0x') else int(value)).to_bytes(32, 'big')
 
 
@@ -51,7 +60,7 @@ def signer(digest, signature):
 
 
 def check_signature(place, command, domains):  # several domains when the market is unknown: any of them may be meant
-    kind = ORDER if command['kind'] == 'PlaceOrder' else CANCEL
+    kind = SIGNED[command['kind']]
     digests = [signed_digest(domain, *kind, command) for domain in domains]
     if kind == ORDER and word(command['orderHash']) not in digests:
         found(place, f'{command["orderHash"]} is not the hash of this order')
@@ -115,8 +124,9 @@ def main(api, *named):
         try:
             command = json.loads(command)
             if 'signature' in command:
-                check_signature(f'position {position}', command, [domains[number] for number in chains_of.get(command['marketId'], domains)])
-            elif command['kind'] == 'PlaceOrder' or command['kind'] == 'CancelOrder' and 'fact' not in command and config['cancelAuth'] == 'required':
+                of = [command['chainId']] if 'chainId' in command else chains_of.get(command.get('marketId'), domains)
+                check_signature(f'position {position}', command, [domains[number] for number in of])
+            elif command['kind'] == 'PlaceOrder' or command['kind'] in SIGNED and 'fact' not in command and config['cancelAuth'] == 'required':
                 found(f'position {position}', f'{command["kind"]} has no signature')
             for event in json.loads(outcome)['events']:
                 if event['type'] == 'MarketOpened':

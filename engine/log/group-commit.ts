@@ -7,7 +7,7 @@
  */
 import { LogUnavailable, type Log, type NewRecord, type Stream } from './log.js';
 import { checkRecord } from './append-check.js';
-import { fittingRecords, LARGEST_APPEND, type AppendSize } from './append-size.js';
+import { LARGEST_APPEND, type AppendSize } from './append-size.js';
 
 /** The queue is full. Nothing was written; the caller may try again later. */
 export class QueueFull extends Error {
@@ -24,6 +24,8 @@ export interface GroupCommit {
    * Throws QueueFull, InvalidAppend or RecordTooLarge at once. Throws LogUnavailable; with `outcomeUnknown` false nothing was written.
    */
   append(record: NewRecord, signal?: AbortSignal): Promise<number>;
+  /** The same for several records, in one append, at positions that follow each other; resolves with the first one's. */
+  appendAll(records: readonly NewRecord[], signal?: AbortSignal): Promise<number>;
   /** The number of queued records, without those that were sent. */
   queued(): number;
   /** Refuses further records, and resolves when the accepted ones have ended. */
@@ -46,7 +48,7 @@ export interface GroupCommitOptions {
 }
 
 interface Entry {
-  readonly record: NewRecord;
+  readonly records: readonly NewRecord[];
   readonly refuseAtMs: number;
   settle(outcome: { position: number } | { error: unknown }): void;
 }
@@ -66,9 +68,13 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     while (queue.size() > 0) {
       const batch = queue.take(size);
       try {
-        const first = await log.append(stream, batch.map((entry) => entry.record));
-        batch.forEach((entry, i) => { entry.settle({ position: first + i }); });
-        committed?.(batch.length);
+        const records = batch.flatMap((entry) => entry.records);
+        let position = await log.append(stream, records);
+        for (const entry of batch) {
+          entry.settle({ position });
+          position += entry.records.length;
+        }
+        committed?.(records.length);
       } catch (error) {
         for (const entry of batch) entry.settle({ error });
       }
@@ -76,16 +82,19 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     running = undefined;
   }
 
+  async function appendAll(records: readonly NewRecord[], signal?: AbortSignal): Promise<number> {
+    if (draining) throw new LogUnavailable(false);
+    signal?.throwIfAborted();
+    for (const record of records) checkRecord(record);
+    if (queue.size() + records.length > maxQueued) throw new QueueFull(maxQueued);
+    const position = queue.add(records, signal);
+    running ??= run();
+    return await position;
+  }
+
   return {
-    async append(record, signal) {
-      if (draining) throw new LogUnavailable(false);
-      signal?.throwIfAborted();
-      checkRecord(record);
-      if (queue.size() >= maxQueued) throw new QueueFull(maxQueued);
-      const position = queue.add(record, signal);
-      running ??= run();
-      return await position;
-    },
+    append: (record, signal) => appendAll([record], signal),
+    appendAll,
     queued: queue.size,
     async drain() {
       draining = true;
@@ -97,6 +106,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 /** Entries in order of arrival. All entries may wait equally long, so the first entry is also the first to be refused. */
 function createQueue(refuseAfterMs: number) {
   const entries = new Set<Entry>();
+  let queued = 0;
   let refusal: NodeJS.Timeout | undefined;
 
   function refuseLate(): void {
@@ -107,19 +117,26 @@ function createQueue(refuseAfterMs: number) {
         refusal = setTimeout(refuseLate, entry.refuseAtMs - nowMs).unref();
         return;
       }
-      entries.delete(entry);
+      leave(entry);
       entry.settle({ error: new LogUnavailable(false, { cause: new Error(`the record waited ${refuseAfterMs} ms for the log`) }) });
     }
   }
 
+  function leave(entry: Entry): boolean {
+    if (!entries.delete(entry)) return false;
+    queued -= entry.records.length;
+    return true;
+  }
+
   return {
-    size: () => entries.size,
-    add(record: NewRecord, signal: AbortSignal | undefined): Promise<number> {
+    /** The number of records. */
+    size: () => queued,
+    add(records: readonly NewRecord[], signal: AbortSignal | undefined): Promise<number> {
       refusal ??= setTimeout(refuseLate, refuseAfterMs).unref();
       return new Promise<number>((resolve, reject) => {
-        const withdraw = (): void => { if (entries.delete(entry)) entry.settle({ error: signal?.reason }); };
+        const withdraw = (): void => { if (leave(entry)) entry.settle({ error: signal?.reason }); };
         const entry: Entry = {
-          record,
+          records,
           refuseAtMs: performance.now() + refuseAfterMs,
           settle(outcome) {
             signal?.removeEventListener('abort', withdraw);
@@ -129,22 +146,22 @@ function createQueue(refuseAfterMs: number) {
         };
         signal?.addEventListener('abort', withdraw);
         entries.add(entry);
+        queued += records.length;
       });
     },
-    /** Removes from the front the entries that fit into one append. */
-    take(size: AppendSize): Entry[] {
+    /** Removes from the front the entries that fit into one append. The first one is taken whatever its size. */
+    take({ maxRecords, maxBytes }: AppendSize): Entry[] {
       const batch: Entry[] = [];
-      const count = fittingRecords(recordsOf(entries), size);
+      let count = 0;
+      let bytes = 0;
       for (const entry of entries) {
-        if (batch.length === count) break;
+        count += entry.records.length;
+        for (const { data } of entry.records) bytes += data.length;
+        if (batch.length > 0 && (count > maxRecords || bytes > maxBytes)) break;
         batch.push(entry);
-        entries.delete(entry);
+        leave(entry);
       }
       return batch;
     },
   };
-}
-
-function* recordsOf(entries: Iterable<Entry>): Generator<NewRecord> {
-  for (const { record } of entries) yield record;
 }

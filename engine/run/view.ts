@@ -15,8 +15,10 @@ import {
 } from '../rules/state.js';
 import type { Engine } from './engine.js';
 import { commitmentsOf, openOrdersOf, type Commitment, type OpenOrder } from './open-orders.js';
+import { cancelledAllAt, hasOrders, switchOf, type SwitchView, type TraderOnChain } from './trader-requests.js';
 import { unsettledFill, unsettledFills, type MatchedFill, type UnsettledFill } from './unsettled-fills.js';
 
+export type { SwitchView };
 export type { ChainCursor, Commitment, MatchedFill, OpenOrder, OpenProposal, OpenRelay, UnsettledFill };
 
 export interface MarketView {
@@ -82,6 +84,12 @@ export interface EngineView {
   suspendedUntil(trader: string): number;
   /** The number of the trader's open orders in all markets. Orders that a sweep will cancel count until they are cancelled. */
   openOrderCount(trader: string): number;
+  /** The trader's switch on the chain; undefined where the trader has never asked for it. */
+  switchOf(asked: TraderOnChain): SwitchView | undefined;
+  /** The log position of the signed CancelAll with this deadline; undefined when none took effect, or it is long over. */
+  cancelledAllAt(asked: TraderOnChain & { readonly marketId: string; readonly deadline: string }): number | undefined;
+  /** Whether the trader has an open order in the market, or, with a zero id, on the chain, or one that would be open again if a fill of it failed. */
+  hasOrders(asked: TraderOnChain & { readonly marketId: string }): boolean;
   /** The trader of an order. Throws Error when the engine does not have the order in memory. */
   traderOf(orderHash: string): string;
   /** Every open order with its trader. */
@@ -135,6 +143,9 @@ export function viewOf(engine: Engine): EngineView {
     refusalOf: (order) => refusalAhead(state, order),
     suspendedUntil: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.latestDefault?.suspendedUntil ?? 0,
     openOrderCount: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.openCount ?? 0,
+    switchOf: (asked) => switchOf(state, asked),
+    cancelledAllAt: (asked) => cancelledAllAt(state, asked),
+    hasOrders: (asked) => hasOrders(state, asked),
     traderOf: (orderHash) => traderOf(state, orderHash),
     openOrders: () => openOrders(state),
     commitments: (asked) => commitmentsOf(state, asked),

@@ -39,6 +39,11 @@ export const cancelSignature: Authority = {
   challenge: ({ code }) => errors[code].status === 401 ? 'EIP-712 primaryType="CancelOrder", headers="X-Cancel-Signature X-Cancel-Deadline"' : undefined,
 };
 
+/** The trader's EIP-712 signature of the request, in the body beside its deadline. */
+export function requestSignature(primaryType: string): Authority {
+  return { schemes: {}, challenge: ({ code }) => errors[code].status === 401 ? `EIP-712 primaryType="${primaryType}", fields="signature deadline"` : undefined };
+}
+
 const REALM = 'Bearer realm="prediction-exchange"';
 
 /**

@@ -69,6 +69,8 @@ export interface Endpoint {
   readonly errors: readonly ClientErrorCode[];
   /** The rate limit that counts requests to this endpoint. */
   readonly limit: 'orders' | 'reads' | 'none';
+  /** As how many requests one with this body counts; 1 when absent. */
+  readonly weight?: (body: Buffer) => number;
   /** Whether the endpoint reads read models: it then waits for `X-Min-Log-Position` and answers with `X-Log-Position`. */
   readonly consistent: boolean;
 }

@@ -4,7 +4,7 @@ import { PRICE_RANGE } from '../../command/orders/order-request.js';
 import { SOURCE_NAMES } from '../../command/prices/observation.js';
 import { MAX_REDEMPTIONS, RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { MAX_DEADLINE_S } from '../../command/relayer/relayer.js';
-import { cancelTypes, orderTypes } from '../../command/signing/typed-data.js';
+import { cancelTypes, orderTypes, requestTypes } from '../../command/signing/typed-data.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
 import { MAX_CLAIM_ENTRIES } from '../../query/claims.js';
@@ -24,7 +24,7 @@ import { ofEveryProcess } from './of-every-process.js';
 import { orderActions, orderDomain, orderDomains, shownActions } from './signing.js';
 
 /** The EIP-712 types of what traders sign. */
-export const signedTypes = { ...orderTypes, ...cancelTypes };
+export const signedTypes = { ...orderTypes, ...cancelTypes, ...requestTypes };
 
 /** A chain on which orders settle; `collateral` is undefined until the stablecoin has been read. */
 interface SettlingChain {
@@ -176,10 +176,10 @@ const ChainAnswer = field.answer('Chain', {
   }),
   orderDomain: field.answer('OrderDomain', {
     name: Type.String(), version: Type.Literal('1'), chainId: field.ChainId, verifyingContract: field.Address,
-  }, { description: 'EIP-712 domain of orders and cancels.' }),
+  }, { description: 'EIP-712 domain of orders, and of requests about them.' }),
   signedActions: Type.Record(Type.String(), SignedActionAnswer, {
-    description: 'Every message that users sign, by the name of the relayer\'s endpoint, or `order`, `cancel`, `bond-permit`: domain, types and nonce. '
-      + 'A batch item is signed as `ctf-redemption`. Without a chain, only `order` and `cancel`.',
+    description: 'Every message that users sign, by the name of the relayer\'s endpoint, or `order`, `cancel`, `cancel-orders`, `cancel-all`, `cancel-after`, '
+      + '`reduce`, `bond-permit`: domain, types and nonce. A batch item is signed as `ctf-redemption`. Without a chain, only those about orders.',
   }),
   relayer: field.orNull(field.answer('RelayerTold', {
     address: field.Address, actions: Type.Array(Type.String(), { description: 'Names of the endpoints below /api/v1/relayer/.' }),
@@ -190,7 +190,9 @@ const ChainAnswer = field.answer('Chain', {
 export const Configuration = field.answer('Configuration', {
   serverTime: field.Seconds,
   chains: Type.Array(ChainAnswer),
-  orderTypes: field.answer('OrderTypes', { Order: typedData, CancelOrder: typedData }, { description: 'EIP-712 types of orders and cancels.' }),
+  orderTypes: field.answer('OrderTypes', {
+    Order: typedData, CancelOrder: typedData, CancelOrders: typedData, CancelAll: typedData, CancelAfter: typedData, ReduceOrder: typedData,
+  }, { description: 'EIP-712 types of what traders sign in the orderDomain.' }),
   cancelAuth: field.oneOf(['required', 'open'], 'Whether a cancel needs the trader\'s signature.'),
   prices: field.answer('PricesTold', {
     assets: Type.Array(field.Asset, { description: 'Assets that have prices, and quick markets on the chains with a quickOperator.' }),

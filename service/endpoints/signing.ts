@@ -1,7 +1,7 @@
 /** What `/api/v1/config` says about signing: by chain the domain of orders, and for each signed action domain, types and what the nonce is. */
 import type { Chain } from '../../command/chain/chain.js';
 import {
-  nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName, type SigningGrounds,
+  ORDER_ACTIONS, nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName, type SigningGrounds,
 } from '../../command/signing/signed-actions.js';
 import type { OrderDomain, SigningDomain } from '../../command/signing/typed-data.js';
 import type { Config } from '../config.js';
@@ -38,9 +38,9 @@ export function shownActions(
   ])) as Record<SignedActionName, ShownAction>;
 }
 
-/** The actions of a stack without a chain: orders and cancels, in the domain of the settings. */
-export function orderActions(domain: SigningDomain): Readonly<Record<'order' | 'cancel', ShownAction>> {
-  return { order: shownAction(signedActions.order, domain), cancel: shownAction(signedActions.cancel, domain) };
+/** The actions of a stack without a chain: what traders sign about orders, in the domain of the settings. */
+export function orderActions(domain: SigningDomain): Readonly<Record<typeof ORDER_ACTIONS[number], ShownAction>> {
+  return Object.fromEntries(ORDER_ACTIONS.map((name) => [name, shownAction(signedActions[name], domain)])) as ReturnType<typeof orderActions>;
 }
 
 function shownAction(

@@ -117,7 +117,7 @@ function stepsOf(route: Route, options: AppOptions, parts: AnswerParts): Step[] 
       next();
     },
     isForOwnPages && withoutCors,
-    limiter ?? false,
+    limiter?.count ?? false,
     (_request, response, next) => {
       response.locals.startedMs = now();
       admit?.(endpoint);
@@ -126,6 +126,7 @@ function stepsOf(route: Route, options: AppOptions, parts: AnswerParts): Step[] 
     isForOwnPages && onlyOwnPages,
     endpoint.authority.scope !== undefined && bearerToken(endpoint, authenticate),
     endpoint.body !== undefined && readJsonBody(endpoint.body),
+    limiter !== undefined && endpoint.weight !== undefined && limiter.countRest(endpoint.weight),
     endpoint.consistent && minLogPosition(waitForPosition, parts.clients),
     answer(route, parts),
   ];

@@ -1,5 +1,4 @@
 /** One process: the roles that its settings name, on shared parts, behind one HTTP server that listens from the beginning. */
-import { cancelOrder } from '../../command/orders/cancel-order.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Reading } from '../../engine/state-table.js';
 import { pause } from '../../engine/waiting.js';
@@ -7,7 +6,7 @@ import { serve as routesOf, type Endpoint, type Reply, type Route } from '../api
 import { openapiDocument } from '../api/openapi.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
-import { allEndpoints, serviceEndpoints } from '../endpoints.js';
+import { allEndpoints, cancelEndpoints, serviceEndpoints } from '../endpoints.js';
 import { contractsHandler } from '../endpoints/contracts.js';
 import { getLiveness, getMetrics, getReadiness } from '../endpoints/health.js';
 import { createApp, type App } from '../http/app.js';
@@ -145,7 +144,7 @@ function appOf(
     ...tokens.lookUp,
     routes: [...routes, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined)], endpoints: allEndpoints,
     admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
-    ownPagesOnly: config.cancelAuth === 'open' ? [cancelOrder] : [],
+    ownPagesOnly: config.cancelAuth === 'open' ? cancelEndpoints : [],
     pages, trustProxy: config.trustProxy, now: () => performance.now(),
     limiters: createLimiters({ windowS: config.rateLimitWindowS, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
     waitForPosition: async (position, signal) => works().reads?.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),

@@ -14,6 +14,7 @@ import type { Replica } from '../../engine/run/replica.js';
 import { pause } from '../../engine/waiting.js';
 import { openMissingMarkets, readCatalogue } from '../chains/catalogue.js';
 import { NO_TOPIC } from '../feed/kafka-settings.js';
+import { requestObserver } from '../http/observe.js';
 import { reportTo } from '../logger.js';
 import { createRecurring } from '../recurring.js';
 import { startProjectionThread } from '../projection-thread/thread.js';
@@ -92,7 +93,7 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<RunningRo
     const { config } = parts;
     return api.start({
       ...parts, replica: await parts.replica(), db: await parts.readModels(), recovery: await createSignerRecovery(parts.keccak256),
-      admit: parts.conditions.admit, limits: config, cancelAuth: config.cancelAuth,
+      admit: parts.conditions.admit, limits: config, cancelAuth: config.cancelAuth, failed: requestObserver(parts.metrics, parts.logger).failed,
     });
   },
 };

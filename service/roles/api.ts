@@ -1,8 +1,14 @@
 /** The api role: takes orders and cancels, and sets positions to the balances on a chain. Answers from the replica of its process. */
 import { minOrderSizeOf } from '../../command/chain/chain.js';
 import { createCancelOrder } from '../../command/orders/cancel-order.js';
+import { createCancelAfter } from '../../command/orders/cancel-after.js';
+import { createCancelAll } from '../../command/orders/cancel-all.js';
+import { createCancelOrders } from '../../command/orders/cancel-orders.js';
+import { createCaughtUp } from '../../command/orders/caught-up.js';
 import { createCommandWriter } from '../../command/orders/command-writer.js';
-import { createPlaceOrder } from '../../command/orders/place-order.js';
+import { createOrderPlacing, createPlaceOrder } from '../../command/orders/place-order.js';
+import { createPlaceOrders } from '../../command/orders/place-orders.js';
+import { createReduceOrder } from '../../command/orders/reduce-order.js';
 import type { SignerRecovery } from '../../command/signing/recover.js';
 import type { PreparedDomain } from '../../command/signing/typed-data.js';
 import { createGroupCommit } from '../../engine/log/group-commit.js';
@@ -49,6 +55,8 @@ export interface ApiPorts {
   readonly limits: Pick<Config, 'maxQueuedOrders' | 'maxOpenOrders'>;
   readonly cancelAuth: Config['cancelAuth'];
   readonly metrics: Pick<Metrics, 'batch' | 'order'>;
+  /** Logs an unexpected error of a part of a request. Returns the id under which it is logged. */
+  readonly failed: (error: unknown, what: string) => string;
 }
 
 export const api: Role<ApiPorts> = {
@@ -57,23 +65,29 @@ export const api: Role<ApiPorts> = {
     const { view, outcomeOf } = replica;
     const now = () => ports.clock.now();
     const commits = createGroupCommit({ log, stream: 'commands', maxQueued: limits.maxQueuedOrders, committed: metrics.batch });
-    const submit = createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs: ANSWER_WITHIN_MS });
+    const { submit, submitAll } = createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs: ANSWER_WITHIN_MS });
     const exposures = await startExposures(ports);
     const findOrder = createOrderFinder(view, db);
     const domainOf = (chainId: number) => domains.get(chainId);
-    const placeOrder = createPlaceOrder({
+    const placing = createOrderPlacing({
       view, domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
       permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
       maxOpenOrders: limits.maxOpenOrders, minSizeOf: (chainId) => minOrderSizeOf(chains.get(chainId)?.chain),
     });
     const cancelOrder = createCancelOrder({ auth: ports.cancelAuth, domainOf, recovery, submit, findOrder, now });
+    const caughtUp = createCaughtUp({ log, view, outcomeOf, withinMs: ANSWER_WITHIN_MS });
+    const signed = { view, auth: ports.cancelAuth, domains, recovery, submit, findOrder, originalOutcome: outcomeOf, caughtUp, now };
+    const placeOrders = createPlaceOrders({ placing, submitAll, counted: metrics.order, failed: ports.failed });
     const syncPosition = createPositionSync({ view, db, chains, submit, now, watch: ports.watch });
     const orders = observedOrders(metrics, {
-      placeOrder: admitted(admit, 'order', placeOrder), cancelOrder: admitted(admit, 'other', cancelOrder),
+      placeOrder: admitted(admit, 'order', createPlaceOrder(placing)), cancelOrder: admitted(admit, 'other', cancelOrder),
     });
     return {
       routes: serve(orderEndpoints, {
-        ...orders, lookUpOrder: createOrderLookup({ view, outcomeOf, db }), syncPosition: admitted(admit, 'other', syncPosition),
+        ...orders, placeOrders: admitted(admit, 'order', placeOrders),
+        cancelOrders: admitted(admit, 'other', createCancelOrders(signed)), cancelAll: admitted(admit, 'other', createCancelAll(signed)),
+        cancelAfter: admitted(admit, 'order', createCancelAfter(signed)), reduceOrder: admitted(admit, 'other', createReduceOrder(signed)),
+        lookUpOrder: createOrderLookup({ view, outcomeOf, db }), syncPosition: admitted(admit, 'other', syncPosition),
       }),
       failed: neverFails,
       state: [

@@ -1,6 +1,6 @@
 /** The floor of the order benchmark: the real server with parsing, validation and signature check, but neither log nor engine. */
 import { createKeccak256 } from '../../command/signing/keccak.js';
-import { createPlaceOrder } from '../../command/orders/place-order.js';
+import { createOrderPlacing, createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { serve } from '../../service/api/endpoint.js';
@@ -17,7 +17,7 @@ const prepared = prepareDomain(keccak256, domain);
 const metrics = createMetrics();
 let position = 0;
 const orders = observedOrders(metrics, {
-  placeOrder: createPlaceOrder({
+  placeOrder: createPlaceOrder(createOrderPlacing({
     view: { market: () => ({ chainId: domain.chainId }), order: () => undefined, refusalOf: () => undefined, suspendedUntil: () => 0,
       openOrderCount: () => 0 },
     maxOpenOrders: 1, minSizeOf: () => 1, domainOf: () => prepared, permitDigestOf: () => undefined, exposureOf: () => undefined,
@@ -27,11 +27,13 @@ const orders = observedOrders(metrics, {
       outcome: { at: command.at, events: [{ type: 'OrderAccepted', v: 1, ...(command as never as object) } as never] },
     }),
     findOrder: () => Promise.resolve(undefined), originalOutcome: () => Promise.reject(new Error('there is no history')), now: Date.now,
-  }),
+  })),
   cancelOrder: () => Promise.reject(new Error('nothing to cancel')),
 });
+const nothing = () => Promise.reject(new Error('there is no history'));
 const routes = serve(orderEndpoints, {
-  ...orders, lookUpOrder: () => Promise.reject(new Error('there is no history')), syncPosition: () => Promise.reject(new Error('there is no chain')),
+  ...orders, placeOrders: nothing, cancelOrders: nothing, cancelAll: nothing, cancelAfter: nothing, reduceOrder: nothing, lookUpOrder: nothing,
+  syncPosition: nothing,
 });
 const app = createApp({
   routes, pages: {}, trustProxy: 0, now: () => performance.now(), limiters: {}, waitForPosition: () => Promise.resolve(),

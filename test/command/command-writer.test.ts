@@ -38,7 +38,7 @@ describe('a command writer', () => {
   const writer = (
     append: (signal?: AbortSignal) => Promise<number>, outcomeOf: (position: number) => Promise<CommandOutcome> = never,
     answerWithinMs = 60_000,
-  ) => createCommandWriter({ commits: { append: (_, signal) => append(signal) }, outcomeOf, writerId: 'w', answerWithinMs });
+  ) => createCommandWriter({ commits: { append: (_, signal) => append(signal), appendAll: (_, signal) => append(signal) }, outcomeOf, writerId: 'w', answerWithinMs }).submit;
 
   it('answers with the position and the outcome at it', async () => {
     const submit = writer(() => Promise.resolve(41), (position) => Promise.resolve({ at: position, events: [] }));
@@ -68,8 +68,8 @@ describe('a command writer', () => {
 
   it('says outcome_unknown, and why, for a command that may be among those that the log has lost', async () => {
     const ids: string[] = [];
-    const submit = createCommandWriter({
-      commits: { append: ({ id }) => Promise.resolve(ids.push(id)) }, writerId: 'w', answerWithinMs: 60_000,
+    const { submit } = createCommandWriter({
+      commits: { append: ({ id }) => Promise.resolve(ids.push(id)), appendAll: never }, writerId: 'w', answerWithinMs: 60_000,
       outcomeOf(position, id) {
         assert.deepEqual([position, id], [1, ids[0]], 'it asks for its own command');
         return Promise.reject(new RecordsLost('many'));
@@ -100,8 +100,8 @@ describe('a command writer', () => {
   it('gives every submission an id of its own, in every process', async () => {
     const ids = new Set<string>();
     for (const writerId of ['one', 'two']) {
-      const commits = { append: ({ id }: NewRecord) => { ids.add(id); return Promise.resolve(0); } };
-      const submit = createCommandWriter({ commits, outcomeOf: () => Promise.resolve(outcome), writerId, answerWithinMs: 1_000 });
+      const commits = { append: ({ id }: NewRecord) => { ids.add(id); return Promise.resolve(0); }, appendAll: never };
+      const { submit } = createCommandWriter({ commits, outcomeOf: () => Promise.resolve(outcome), writerId, answerWithinMs: 1_000 });
       await submit(order(1));
       await submit(order(1));
     }
@@ -150,7 +150,7 @@ async function storm(script: readonly Fate[], bursts: readonly (readonly boolean
   await log.append('commands', [{ id: recordId('market'), data: encodeCommand(openMarket) }]);
   const replica = await startReplica({ log, signal: stop.signal, record: { writerId: 'test' } });
   const commits = createGroupCommit({ log: unreliable(log, script), stream: 'commands', maxQueued: 4, maxBatch: 3 });
-  const submit = createCommandWriter({ commits, outcomeOf: replica.outcomeOf, writerId: 'w', answerWithinMs: 60_000 });
+  const { submit } = createCommandWriter({ commits, outcomeOf: replica.outcomeOf, writerId: 'w', answerWithinMs: 60_000 });
   const attempts: Attempt[] = [];
   let n = 0;
   for (const burst of bursts) {

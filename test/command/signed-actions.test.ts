@@ -18,6 +18,10 @@ const MAX = 2n ** 256n - 1n;
 const TYPES: Readonly<Record<SignedActionName, string>> = {
   'order': 'Order(bytes32 marketId,address trader,uint8 side,uint8 outcome,uint64 price,uint64 size,uint64 nonce,uint64 expiration,address makerFeeRecipient)',
   'cancel': 'CancelOrder(bytes32 orderHash,address trader,uint64 deadline)',
+  'cancel-orders': 'CancelOrders(bytes32[] orderHashes,address trader,uint64 deadline)',
+  'cancel-all': 'CancelAll(address trader,bytes32 marketId,uint64 deadline)',
+  'cancel-after': 'CancelAfter(address trader,uint32 seconds,uint64 deadline)',
+  'reduce': 'ReduceOrder(bytes32 orderHash,address trader,uint64 size,uint64 deadline)',
   'ctf-approval': 'SetApprovalForAll(address owner,address operator,bool approved,uint256 nonce,uint256 deadline)',
   'usdc-permit': 'Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)',
   'ctf-redemption': 'RedeemPositions(address owner,address collateralToken,bytes32 parentCollectionId,bytes32 conditionId,uint256[] indexSets,'
@@ -30,10 +34,12 @@ const TYPES: Readonly<Record<SignedActionName, string>> = {
 };
 
 const LOW: Readonly<Record<MemberType, Message[string]>> = {
-  'address': `0x${'00'.repeat(20)}`, 'bytes32': `0x${'00'.repeat(32)}`, 'bool': false, 'uint8': 0n, 'uint64': 0n, 'uint256': 0n, 'uint256[]': [],
+  'address': `0x${'00'.repeat(20)}`, 'bytes32': `0x${'00'.repeat(32)}`, 'bool': false, 'uint8': 0n, 'uint32': 0n, 'uint64': 0n, 'uint256': 0n, 'uint256[]': [],
+  'bytes32[]': [],
 };
 const HIGH: Readonly<Record<MemberType, Message[string]>> = {
-  'address': `0x${'ff'.repeat(20)}`, 'bytes32': `0x${'ff'.repeat(32)}`, 'bool': true, 'uint8': 255n, 'uint64': 2n ** 64n - 1n, 'uint256': MAX,
+  'address': `0x${'ff'.repeat(20)}`, 'bytes32': `0x${'ff'.repeat(32)}`, 'bool': true, 'uint8': 255n, 'uint32': 2n ** 32n - 1n, 'uint64': 2n ** 64n - 1n,
+  'uint256': MAX, 'bytes32[]': [`0x${'ff'.repeat(32)}`, `0x${'01'.repeat(32)}`],
   'uint256[]': [1n, 2n, MAX],
 };
 

@@ -99,6 +99,9 @@ describe('service: what /api/v1/config says of the chains', () => {
     ])), {
       'order': ['Order', contracts.settlement, null, null],
       'cancel': ['CancelOrder', contracts.settlement, null, null],
+      ...Object.fromEntries(Object.entries({
+        'cancel-orders': 'CancelOrders', 'cancel-all': 'CancelAll', 'cancel-after': 'CancelAfter', 'reduce': 'ReduceOrder',
+      }).map(([name, primaryType]) => [name, [primaryType, contracts.settlement, null, null]])),
       'ctf-approval': ['SetApprovalForAll', contracts.conditionalTokens, contracts.conditionalTokens, 'nonces(address owner)'],
       'usdc-permit': ['Permit', contracts.collateral, contracts.collateral, 'nonces(address owner)'],
       'ctf-redemption': ['RedeemPositions', contracts.conditionalTokens, contracts.conditionalTokens, 'nonces(address owner, uint192 key)'],

@@ -43,6 +43,7 @@ describe(`service: hostile bodies (SEED=${SEED})`, () => {
     [stack, scene] = [await createCommandStack({ maxOpenOrders: 1_000_000 }), await relayScene()];
     const orders = serve(orderEndpoints, {
       placeOrder: (body: Uint8Array) => stack.place(Buffer.from(body)), cancelOrder: (request: CancelRequest) => stack.cancel(request),
+      ...stack.requests,
       lookUpOrder: () => Promise.resolve({ body: '{}', position: 0 }),
       syncPosition: ({ user }: { readonly user: string }) => {
         synced.push(user);

@@ -12,7 +12,7 @@ const each = exampleEvents;
 /** Every table has a row that a later event could change: a market, resting orders, a fill, shares, a payment, an assertion, a claim. */
 const history: Event[][] = [
   [each.MarketOpened], [each.OrderAccepted, each.OrderRested],
-  [{ ...each.OrderReduced, size: each.OrderAccepted.size, remaining: each.OrderAccepted.size, reduced: '0' }],
+  [each.OrderReduced],
   [{ ...each.OrderAccepted, orderHash: `0x${'02'.padStart(64, '0')}`, orderNumber: 2, side: 1, trader: subject.bob }, each.FillMatched],
   [each.SettlementSubmitted], [each.SharesTransferred], [each.PositionRedeemed], [each.ResolutionProposed],
   [each.RelayRequested], [each.PriceRecorded],

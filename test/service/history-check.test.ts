@@ -1,7 +1,7 @@
 /** The service refuses to continue a history under another chain or signing domain. */
 import { rejects } from 'node:assert/strict';
 import { createKeccak256 } from '../../command/signing/keccak.js';
-import { createPlaceOrder } from '../../command/orders/place-order.js';
+import { createOrderPlacing, createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
@@ -32,12 +32,12 @@ describe('a history under other settings', () => {
       ...onChain ? { tokens } : {},
     });
     if (withOrder) {
-      const place = createPlaceOrder({
+      const place = createPlaceOrder(createOrderPlacing({
         view: { market: () => domain, order: () => undefined, refusalOf: () => undefined, suspendedUntil: () => 0, openOrderCount: () => 0 },
         maxOpenOrders: 1, minSizeOf: () => 1, domainOf: () => prepareDomain(keccak256, domain), submit: record,
         permitDigestOf: () => undefined, exposureOf: () => undefined, recovery: await createSignerRecovery(keccak256),
         findOrder: () => Promise.resolve(undefined), originalOutcome: () => Promise.reject(new Error('none')), now: () => START_MS,
-      });
+      }));
       await place(await signedBody());
     }
     const prepared = (under: readonly OrderDomain[]) => under.map((each) => prepareDomain(keccak256, each));

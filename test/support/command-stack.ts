@@ -2,12 +2,18 @@
 import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
 import type { KnownOrder, Submit } from '../../command/orders/answer.js';
+import { createCancelAfter } from '../../command/orders/cancel-after.js';
+import { createCancelAll } from '../../command/orders/cancel-all.js';
+import { createCancelOrders, type SignedRequestHandler } from '../../command/orders/cancel-orders.js';
+import type { Written } from '../../command/orders/command-writer.js';
+import { createPlaceOrders } from '../../command/orders/place-orders.js';
+import { createReduceOrder, type ReduceOrderHandler } from '../../command/orders/reduce-order.js';
 import type { Exposure } from '../../command/chain/exposure.js';
 import { createCancelOrder, type CancelOrderHandler, type CancelRequest } from '../../command/orders/cancel-order.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
-import { createPlaceOrder, type PlaceOrderHandler } from '../../command/orders/place-order.js';
+import { createOrderPlacing, createPlaceOrder, type PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
-import { cancelTypes, orderTypes, prepareDomain, type OrderDomain, type PermitFields } from '../../command/signing/typed-data.js';
+import { cancelTypes, orderTypes, prepareDomain, requestTypes, type OrderDomain, type PermitFields } from '../../command/signing/typed-data.js';
 import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
@@ -37,6 +43,13 @@ export interface CommandStack {
   readonly place: PlaceOrderHandler;
   readonly cancel: CancelOrderHandler;
   readonly cancelOpen: CancelOrderHandler;
+  /** The requests about several orders, or all of them; `open`: as with CANCEL_AUTH=open. */
+  readonly requests: TraderRequests;
+  readonly open: TraderRequests;
+  /** The appends so far, each with its number of commands; those of single commands are not counted. */
+  readonly appends: number[];
+  /** Commands that are in the log, and that the endpoints' view does not have before they catch up. */
+  readonly behind: Command[];
   /** What happens between an endpoint's last look and its command. */
   beforeSubmit: () => void;
   /** The digest of permits, and the check of balances; absent at first, as without a chain. */
@@ -44,6 +57,14 @@ export interface CommandStack {
   exposure: Exposure | undefined;
   /** Runs a command past the endpoints. */
   run(command: Command): CommandOutcome;
+}
+
+export interface TraderRequests {
+  readonly placeOrders: SignedRequestHandler;
+  readonly cancelOrders: SignedRequestHandler;
+  readonly cancelAll: SignedRequestHandler;
+  readonly cancelAfter: SignedRequestHandler;
+  readonly reduceOrder: ReduceOrderHandler;
 }
 
 export async function createCommandStack({ minSize = 1, maxOpenOrders = 5_000 } = {}): Promise<CommandStack> {
@@ -62,10 +83,18 @@ export async function createCommandStack({ minSize = 1, maxOpenOrders = 5_000 } 
     outcomes.push(outcome);
     return outcome;
   };
-  const submit: Submit = (command) => {
+  const submit: Submit<Written> = (command) => {
     stack.beforeSubmit();
     const outcome = run(command);
     return Promise.resolve({ position: outcomes.length - 1, outcome });
+  };
+  const submitAll = (all: readonly Written[]) => {
+    stack.appends.push(all.length);
+    return all.map((command) => submit(command));
+  };
+  const caughtUp = () => {
+    for (const command of stack.behind.splice(0)) run(command);
+    return Promise.resolve();
   };
   const parts = {
     view, maxOpenOrders, minSizeOf: () => minSize,
@@ -84,11 +113,20 @@ export async function createCommandStack({ minSize = 1, maxOpenOrders = 5_000 } 
       marketKind: 'standard',
     });
   }
+  const placing = createOrderPlacing(parts);
+  const requestsWith = (auth: 'required' | 'open'): TraderRequests => {
+    const signed = { ...parts, auth, caughtUp, domains: new Map([[domain.chainId, prepared]]) };
+    return {
+      placeOrders: createPlaceOrders({ placing, submitAll, counted: () => undefined, failed: (error) => { throw error as Error; } }),
+      cancelOrders: createCancelOrders(signed), cancelAll: createCancelAll(signed), cancelAfter: createCancelAfter(signed),
+      reduceOrder: createReduceOrder(signed),
+    };
+  };
   const stack: CommandStack = {
-    engine, commands, outcomes, clock, readModel, run, beforeSubmit: () => undefined,
+    requests: requestsWith('required'), open: requestsWith('open'), appends: [], behind: [], engine, commands, outcomes, clock, readModel, run, beforeSubmit: () => undefined,
     permitDigest: undefined, exposure: undefined,
     originalOutcome: (position) => Promise.resolve(outcomes[position]!),
-    place: createPlaceOrder(parts), cancel: createCancelOrder({ ...parts, auth: 'required' }), cancelOpen: createCancelOrder({ ...parts, auth: 'open' }),
+    place: createPlaceOrder(placing), cancel: createCancelOrder({ ...parts, auth: 'required' }), cancelOpen: createCancelOrder({ ...parts, auth: 'open' }),
   };
   return stack;
 }
@@ -126,6 +164,14 @@ export async function signedCancel(
   const message = { orderHash, trader: alice.address, deadline };
   const signature = await wallet.signTypedData(domain, { CancelOrder: [...cancelTypes.CancelOrder] }, message);
   return { orderHash, marketId, side: undefined, signature, deadline };
+}
+
+/** The body of a signed request, with the message's fields and the signature beside them. `without` names what stands in the path. */
+export async function signedRequest(
+  type: keyof typeof requestTypes, message: Fields, { wallet = alice, without = [] }: { wallet?: Wallet; without?: readonly string[] } = {},
+): Promise<Buffer> {
+  const signature = await wallet.signTypedData(domain, { [type]: [...requestTypes[type]] }, message);
+  return bodyOf({ ...Object.fromEntries(Object.entries(message).filter(([name]) => !without.includes(name))), signature });
 }
 
 /** Fails unless the request is refused with just this code and fields; returns the error. */

@@ -73,8 +73,8 @@ function request(memory: Memory): Command {
       const orderHashes = Array.from({ length: 1 + below(6) }, () => once(10) ? txHash(below(100)) : pick(accepted).orderHash);
       return { kind: 'CancelOrders', ...asked, orderHashes: once(3) ? [...orderHashes, orderHash, orderHash] : orderHashes };
     }
-    case 2: return remembered(signed, { kind: 'CancelAll', ...asked, marketId: once(3) ? ALL_MARKETS : once(20) ? txHash(1) : marketId });
-    case 3: return remembered(signed, { kind: 'CancelAfter', ...asked, seconds: pick([0, 1, 1, 2, 5]) });
+    case 2: return remembered(memory, { kind: 'CancelAll', ...asked, marketId: once(3) ? ALL_MARKETS : once(20) ? txHash(1) : marketId });
+    case 3: return remembered(memory, { kind: 'CancelAfter', ...asked, seconds: pick([0, 1, 1, 2, 5]) });
     case 4: return signed.length === 0 ? { kind: 'AdvanceClock', ...head } : pick(signed);
     default: {
       const some = 1n + BigInt(below(2 ** 31)) * BigInt(size) / BigInt(2 ** 31);
@@ -86,9 +86,10 @@ function request(memory: Memory): Command {
   }
 }
 
-function remembered(signed: (CancelAll | CancelAfter)[], command: CancelAll | CancelAfter): Command {
+function remembered({ signed, due, once }: Memory, command: CancelAll | CancelAfter): Command {
   if (command.deadline !== undefined) signed.push(command);
   if (signed.length > 12) signed.shift();
+  if (once(3)) due.push(command);
   return command;
 }
 

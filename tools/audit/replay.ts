@@ -1,6 +1,6 @@
 /** Replays a history from its source: every record through its checks, in bounded memory, with checkpoints on the way. */
 import type { QuickDecision } from '../../command/indexer/checks/told-resolution.js';
-import type { CancelOrder, Command, SyncPosition } from '../../engine/records/commands.js';
+import type { CancelAfter, CancelAll, CancelOrder, CancelOrders, Command, ReduceOrder, SyncPosition } from '../../engine/records/commands.js';
 import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import type { Restored } from '../../engine/run/snapshot.js';
@@ -127,6 +127,12 @@ function isTold(record: CheckedRecord, following: Following): boolean {
       if (command.fact !== undefined) return true;
       considerCancel(record, command, following);
       return false;
+    case 'CancelOrders': case 'CancelAll': case 'CancelAfter':
+      considerRequest(record, command, command.chainId, following);
+      return false;
+    case 'ReduceOrder':
+      considerRequest(record, command, view.order(command.orderHash)?.chainId, following);
+      return false;
     case 'RequestRelay': own.relays++; return false;
     case 'SyncPosition':
       if (outcome.events[0]?.type === 'PositionSynced') considerSync(command, position, following);
@@ -146,6 +152,21 @@ function considerCancel({ bytes, step: { position } }: CheckedRecord, command: C
   }
   own.unsignedCancels++;
   if (parts.signatures !== undefined && (parts.cancelsAreSigned || command.trader !== undefined)) throw new Differs(unsigned(position, command));
+}
+
+/** A trader's request about its orders; one about an unknown order may be signed for any chain. */
+function considerRequest(
+  { bytes, step: { position } }: CheckedRecord, command: CancelOrders | CancelAll | CancelAfter | ReduceOrder, chainId: number | undefined,
+  { parts, own }: Following,
+): void {
+  if (command.signature !== undefined && command.deadline !== undefined && command.trader !== undefined) {
+    own.cancelSignatures++;
+    parts.signatures?.add(position, bytes, chainId);
+    return;
+  }
+  own.unsignedCancels++;
+  const isHalf = command.signature !== undefined || command.deadline !== undefined || (command.kind === 'ReduceOrder' && command.trader !== undefined);
+  if (parts.signatures !== undefined && (parts.cancelsAreSigned || isHalf)) throw new Differs(unsigned(position, command));
 }
 
 function considerSync(command: SyncPosition, position: number, { view, parts, own, addSynced }: Following): void {
@@ -199,9 +220,10 @@ function unnamedAnchor({ chainId, txHash, position: anchored, digest }: AnchorPa
   };
 }
 
-function unsigned(position: number, command: CancelOrder): Difference {
+function unsigned(position: number, command: CancelOrder | CancelOrders | CancelAll | CancelAfter | ReduceOrder): Difference {
+  const subject = 'orderHash' in command ? `${command.kind === 'ReduceOrder' ? 'reduction' : 'cancel'} of order ${command.orderHash}` : `${command.kind} of ${command.trader}`;
   return {
-    check: 'cancelSignatures', place: { position }, what: `the cancel of order ${command.orderHash} at position ${position} has no signature, and is no event of a chain`,
+    check: 'cancelSignatures', place: { position }, what: `the ${subject} at position ${position} has no signature, and is no event of a chain`,
     means: 'The exchange says that cancels need their trader\'s signature. Somebody else cancelled the order, or the signature was removed from the record; '
       + 'or the exchange let anybody cancel when this was recorded (then audit with --unsigned-cancels).',
     expected: 'signature, trader and deadline', found: command,

@@ -113,6 +113,7 @@ export async function openPorts(parts: WorldParts, options: OpenOptions): Promis
     openRecorderSession: (session) => memoryRecorderSession(database, { ...session, carry }),
     db: NO_READ_MODELS, limits: { maxQueuedOrders: 1_000, maxOpenOrders: 1_000 }, cancelAuth: 'open',
     metrics: { batch: () => undefined, order: () => undefined },
+    failed: (error: unknown) => { throw error as Error; },
     admit(what) {
       const doubt = what === 'order' ? clock.doubt() : undefined;
       if (doubt !== undefined) throw new RequestError('clock_untrusted', doubt, [], { retryAfterS: 5 });

@@ -22,6 +22,10 @@ export function dueId(command: Command, id: string): string | undefined {
     case 'SubmitRelay': return recordId(`relay:${command.chainId}:${command.txHash}`);
     case 'PlaceOrder':
     case 'CancelOrder':
+    case 'CancelOrders':
+    case 'CancelAll':
+    case 'CancelAfter':
+    case 'ReduceOrder':
     case 'SyncPosition':
     case 'AdvanceClock':
     case 'RequestRelay':

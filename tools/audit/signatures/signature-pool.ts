@@ -131,11 +131,11 @@ function emptyBatch(bytes = BATCH_BYTES): SignatureBatch {
   };
 }
 
-function forged({ kind, position, orderHash, what, expected, found }: PlacedFault): Difference {
+function forged({ kind, position, subject, what, expected, found }: PlacedFault): Difference {
   const isOrder = kind === 'PlaceOrder';
   return {
     check: isOrder ? 'orderSignatures' : 'cancelSignatures', place: { position },
-    what: `the ${isOrder ? 'order' : 'cancel of order'} ${orderHash} at position ${position} is not signed as it must be: ${what}`,
+    what: `the ${subject} at position ${position} is not signed as it must be: ${what}`,
     means: 'The exchange checks every signature before it records the command. So this one was forged in the history, or the signing domain that the audit used is not the one it was made in.',
     expected, found,
   };
