@@ -6,7 +6,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
 import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView, MarketView } from '../../engine/run/view.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { anybody } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';

@@ -11,7 +11,7 @@ import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { Type } from '../../engine/records/schema-types.js';
-import * as field from '../api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { defineEndpoint, type Reply } from '../api/endpoint.js';
 import * as example from '../api/examples.js';
 import { ofEveryProcess } from './of-every-process.js';

@@ -5,10 +5,10 @@ import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl, placeOfEventStor
 import { LogRefused, UnusableLog, type Stream } from '../../engine/log/log.js';
 import { createConnection } from '../../engine/log/postgres/connection.js';
 import { askServer } from '../../engine/log/postgres/server.js';
-import { CannotStart, messageOf } from '../cannot-start.js';
+import { CannotStart, messageOf } from '../../engine/cannot-start.js';
 import { databasesOf, writtenBy, type ConditionsOptions } from '../status/conditions.js';
-import { unfitPostgres } from '../databases/unfit-postgres.js';
-import type { RoleName } from '../roles/role-names.js';
+import { unfitPostgres } from './unfit-postgres.js';
+import type { RoleName } from './role-names.js';
 import type { DatabaseName } from '../status/process-state.js';
 import type { Waits } from './waits.js';
 

@@ -1,7 +1,7 @@
 /** Refuses a Postgres for the log that answers a commit before the commit is safe: what was acknowledged could be lost. */
 import { namesEventStore } from '../../engine/log/eventstore/url.js';
 import { createConnection } from '../../engine/log/postgres/connection.js';
-import { CannotStart } from '../cannot-start.js';
+import { CannotStart } from '../../engine/cannot-start.js';
 import type { Logger } from '../logger.js';
 import { placeOf } from './database-waits.js';
 

@@ -57,9 +57,3 @@ export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>
     sinceSuccessMs: () => now() - succeededAtMs,
   };
 }
-
-/** The work, shared: a call while it runs gets the running work's result. */
-export function joined<T>(work: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined;
-  return () => running ??= work().finally(() => { running = undefined; });
-}

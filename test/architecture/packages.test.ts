@@ -51,6 +51,6 @@ describe('architecture: banned calls can be found', () => {
     accepts(bannedCalls, { 'engine/a.ts': 'export const x = new Date(5); // Date.now() in a comment\nconst y = "Math.random()";' });
     accepts(bannedCalls, { 'service/main.ts': 'run(process.env, performance.now());' });
     accepts(bannedCalls, { 'service/machine/clock.ts': 'export const wall = () => Date.now();' });
-    finds(bannedCalls, { 'service/roles/a.ts': 'export const x = Date.now();' }, /the trusted time of service\/machine\/clock.ts/);
+    finds(bannedCalls, { 'service/process/a.ts': 'export const x = Date.now();' }, /the trusted time of service\/machine\/clock.ts/);
   });
 });

@@ -1,6 +1,6 @@
 /** A Postgres that confirms commits before they are safe is refused for the log, unless a setting allows it. */
 import { deepEqual, equal, match, rejects } from 'node:assert/strict';
-import { CannotStart } from '../../service/cannot-start.js';
+import { CannotStart } from '../../engine/cannot-start.js';
 import { parseConfig } from '../../service/config.js';
 import { isBadConfiguration } from '../../service/exit-codes.js';
 import { createLogger } from '../../service/logger.js';

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { CommanderError, type Command } from 'commander';
 import { printable } from './printable.js';
-import { messageOf } from '../../service/cannot-start.js';
+import { messageOf } from '../../engine/cannot-start.js';
 
 export const PASSED = 0;
 /** Something differs: the report says what. */
