@@ -11,9 +11,3 @@ export class CannotStart extends Error {
     this.hopeless = hopeless;
   }
 }
-
-/** The error as one text. The errors of several attempts, such as one per address of a host, are joined: their own message is empty. */
-export function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
-}

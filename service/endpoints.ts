@@ -4,7 +4,7 @@ import { relayerEndpoints } from '../command/relayer/endpoints.js';
 import { lookUpEndpoints, readEndpoints } from '../query/endpoints.js';
 import type { Endpoint, Role } from './api/endpoint.js';
 import { getConfig } from './endpoints/config.js';
-import { getContracts } from './endpoints/contracts.js';
+import { getContracts } from '../command/chain/contracts.js';
 import { getAsyncapi, getOpenapi } from './endpoints/documents.js';
 import { getLiveness, getMetrics, getReadiness } from './endpoints/health.js';
 

@@ -10,7 +10,7 @@ import * as field from '../../engine/records/answer-fields.js';
 import { anybody } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';
-import { parseJsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject } from '../../engine/records/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
 import type { Exposure } from '../chain/exposure.js';

@@ -20,8 +20,8 @@ import { defineEndpoint, type Reply } from '../api/endpoint.js';
 import * as example from '../api/examples.js';
 import type { Collateral } from '../../command/chain/chain-check.js';
 import type { Config } from '../config.js';
-import { ofEveryProcess } from './of-every-process.js';
-import { orderActions, orderDomain, orderDomains, shownActions } from './signing.js';
+import { ofEveryProcess } from '../api/of-every-process.js';
+import { orderActions, orderDomain, orderDomains, shownActions } from '../../command/signing/shown-actions.js';
 
 /** The EIP-712 types of what traders sign. */
 export const signedTypes = { ...orderTypes, ...cancelTypes };

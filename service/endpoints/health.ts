@@ -10,7 +10,7 @@ import { problems } from '../api/problems.js';
 import { oneOf, optional } from '../api/request-fields.js';
 import { ROLE_NAMES, type RoleName } from '../process/role-names.js';
 import { STATE_TABLES } from '../status/state-tables.js';
-import { ofEveryProcess } from './of-every-process.js';
+import { ofEveryProcess } from '../api/of-every-process.js';
 
 /** The parts that the process and its roles show, each with the fields of its state tables. */
 function parts(): TProperties {

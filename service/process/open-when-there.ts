@@ -1,8 +1,10 @@
 /** Opens the log and the read models as soon as other processes have made them; a start waits for that, and ends where its user may not read them. */
-import { CannotStart, messageOf } from '../../engine/cannot-start.js';
+import { CannotStart } from '../../engine/cannot-start.js';
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { isStatementError } from '../../engine/log/postgres/connection.js';
+import { codeOf } from '../../engine/log/postgres/faults.js';
+import { messageOf } from '../../engine/report.js';
 import { openReadModels, type Database } from '../../query/database.js';
 import type { Logger } from '../logger.js';
 import { createRecurring } from '../recurring.js';
@@ -107,8 +109,4 @@ function isMissing(error: unknown): boolean {
 
 function isDenied(error: unknown): boolean {
   return error instanceof Denied || codeOf(error instanceof NotThere ? error.cause : error) === '42501';
-}
-
-function codeOf(error: unknown): string {
-  return (error as { code?: string } | undefined)?.code ?? '';
 }

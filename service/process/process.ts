@@ -8,7 +8,7 @@ import { openapiDocument } from '../api/openapi.js';
 import type { ConfiguredChain } from '../../command/chain/configured-chain.js';
 import type { Config } from '../config.js';
 import { allEndpoints, serviceEndpoints } from '../endpoints.js';
-import { contractsHandler } from '../endpoints/contracts.js';
+import { contractsHandler } from '../../command/chain/contracts.js';
 import { getLiveness, getMetrics, getReadiness } from '../endpoints/health.js';
 import { createApp, type App } from '../http/app.js';
 import { createLimiters } from '../http/limits.js';

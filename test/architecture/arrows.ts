@@ -35,10 +35,10 @@ const ARROWS: readonly Arrow[] = [
   },
   { of: 'engine/book', may: ['engine/book/*', 'engine/records/*'], because: 'a book knows orders and nothing of rules or of how it is run' },
   { of: 'engine/rules', may: ['engine/rules/*', 'engine/book/*', 'engine/records/*'], because: 'the rules decide from state and command alone' },
-  { of: 'engine/log', may: ['engine/log/*', 'engine/waiting'], because: 'a log keeps bytes and does not know what they mean' },
+  { of: 'engine/log', may: ['engine/log/*', 'engine/waiting', 'engine/report'], because: 'a log keeps bytes and does not know what they mean' },
   { of: 'engine/run', may: ['engine/*'], because: 'the run loop puts the engine together and knows nobody outside' },
 
-  { of: 'command/chain', may: ['command/chain/*', 'command/signing/*', 'command/orders/answer', 'contracts-abi/*', ...ENGINE], because: 'it reads a chain for all who act on one' },
+  { of: 'command/chain', may: ['command/chain/*', 'command/signing/*', 'contracts-abi/*', ...KIT, ...ENGINE], because: 'it reads a chain for all who act on one' },
   { of: 'command/signing', may: ['command/signing/*', 'contracts-abi/*', ...ENGINE], because: 'hashing and recovering serve every other part of command' },
   { of: 'command/orders', may: ['command/orders/*', 'command/chain/*', 'command/signing/*', 'contracts-abi/*', ...KIT, ...ENGINE], because: 'intake ends at the log' },
   { of: 'command/indexer', may: ['command/indexer/*', 'command/chain/*', 'command/signing/*', 'contracts-abi/*', ...ENGINE], because: 'the indexer turns a chain into facts and sends nothing' },

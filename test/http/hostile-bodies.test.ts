@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { RelayParams } from '../../command/relayer/relayer.js';
 import { parseRelayRequest, RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
-import { parseJsonObject, type JsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import type { CancelRequest } from '../../command/orders/cancel-order.js';
 import { parseOrder } from '../../command/orders/order-request.js';
 import { RequestError } from '../../engine/records/errors.js';

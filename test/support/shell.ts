@@ -15,7 +15,7 @@ import { orderEndpoints } from '../../command/orders/endpoints.js';
 import { lookUpEndpoints, readEndpoints } from '../../query/endpoints.js';
 import { allEndpoints, serviceEndpoints } from '../../service/endpoints.js';
 import { configHandler } from '../../service/endpoints/config.js';
-import { contractsHandler, type getContracts } from '../../service/endpoints/contracts.js';
+import { contractsHandler, type getContracts } from '../../command/chain/contracts.js';
 import type { getMetrics } from '../../service/endpoints/health.js';
 import { createApp, type App, type AppOptions } from '../../service/http/app.js';
 import type { RefusedConnection } from '../../service/http/connections.js';

@@ -1,19 +1,33 @@
 /** What `/api/v1/config` says about signing: by chain the domain of orders, and for each signed action domain, types and what the nonce is. */
-import type { Chain } from '../../command/chain/chain.js';
 import {
-  nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName, type SigningGrounds,
-} from '../../command/signing/signed-actions.js';
-import type { OrderDomain, SigningDomain } from '../../command/signing/typed-data.js';
-import type { Config } from '../config.js';
+  nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName, type SigningContract, type SigningGrounds,
+} from './signed-actions.js';
+import type { OrderDomain, SigningDomain } from './typed-data.js';
 
-export function orderDomain({ domainName, chainId, contracts }: Pick<Chain, 'domainName' | 'chainId' | 'contracts'>): OrderDomain {
+/** What signing takes of a chain. */
+export interface SigningChain {
+  readonly chainId: number;
+  /** The name in the signing domain of orders. */
+  readonly domainName: string;
+  /** Lower-case addresses. */
+  readonly contracts: Readonly<Record<SigningContract, string>>;
+}
+
+/** The domain of orders where nothing settles on a chain. */
+export interface SettingsDomain {
+  readonly settlementDomainName: string;
+  readonly chainId: number;
+  readonly settlementAddress: string;
+}
+
+export function orderDomain({ domainName, chainId, contracts }: SigningChain): OrderDomain {
   return { name: domainName, version: '1', chainId, verifyingContract: contracts.settlement };
 }
 
 /** The signing domain of each chain; with CHAINS=none, the domain that the settings describe. */
 export function orderDomains(
-  { settlementDomainName: name, chainId, settlementAddress: verifyingContract }: Pick<Config, 'settlementDomainName' | 'chainId' | 'settlementAddress'>,
-  chains: readonly { readonly chain: Chain }[],
+  { settlementDomainName: name, chainId, settlementAddress: verifyingContract }: SettingsDomain,
+  chains: readonly { readonly chain: SigningChain }[],
 ): readonly OrderDomain[] {
   return chains.length > 0 ? chains.map(({ chain }) => orderDomain(chain)) : [{ name, version: '1', chainId, verifyingContract }];
 }
@@ -30,7 +44,7 @@ export interface ShownAction {
 
 /** Every signed action of a chain. */
 export function shownActions(
-  { chainId, contracts, domainName }: Pick<Chain, 'chainId' | 'contracts' | 'domainName'>, token: SigningGrounds['token'],
+  { chainId, contracts, domainName }: SigningChain, token: SigningGrounds['token'],
 ): Readonly<Record<SignedActionName, ShownAction>> {
   const domains = signingDomains({ chainId, contracts, settlementName: domainName, token });
   return Object.fromEntries(Object.entries<SignedAction>(signedActions).map(([name, action]) => [
@@ -44,7 +58,7 @@ export function orderActions(domain: SigningDomain): Readonly<Record<'order' | '
 }
 
 function shownAction(
-  { primaryType, members, nonce: kind }: SignedAction, domain: SigningDomain | null, contracts?: Chain['contracts'],
+  { primaryType, members, nonce: kind }: SignedAction, domain: SigningDomain | null, contracts?: SigningChain['contracts'],
 ): ShownAction {
   const { contract, call = null, meaning } = nonceMeanings[kind];
   const gives = contract === undefined ? null : contracts?.[contract] ?? null;

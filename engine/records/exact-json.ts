@@ -4,7 +4,7 @@
  * The fast and the exact path both use `JSON.parse`, so they agree on everything else: escapes, repeated keys (the last one counts),
  * `__proto__` (an ordinary key), and deep nesting, for which no recursion is used.
  */
-import { RequestError } from '../../engine/records/errors.js';
+import { RequestError } from './errors.js';
 
 /** Numbers are safe integers, bigints, or NaN (a fraction, an exponent, more than 78 digits); other values are as JSON has them. */
 export type JsonObject = Readonly<Record<string, unknown>>;

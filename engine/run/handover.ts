@@ -2,9 +2,9 @@
  * How an engine that leaves tells the engines that stand by, so that one of them takes over at once: a NOTIFY in the outbox's database. When
  * the message is lost, an engine takes over after its usual time.
  */
-import { createConnection } from '../../engine/log/postgres/connection.js';
-import { createStandingConnection } from '../../engine/log/postgres/standing-connection.js';
-import { within } from '../../engine/waiting.js';
+import { createConnection } from '../log/postgres/connection.js';
+import { createStandingConnection } from '../log/postgres/standing-connection.js';
+import { within } from '../waiting.js';
 
 export interface Handover {
   /** Tells the other engines that this one writes no more. Never fails. Resolves when the database has the message, or has not taken it. */

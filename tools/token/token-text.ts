@@ -1,6 +1,6 @@
 /** Bearer tokens as text for operators and as JSON for programs; never with the hash. */
-import type { IssuedToken } from './issue-token.js';
-import type { StoredToken } from './token-store.js';
+import type { IssuedToken } from '../../service/access/issue-token.js';
+import type { StoredToken } from '../../service/access/token-store.js';
 
 const HEAD = ['ID', 'NAME', 'STATE', 'SCOPES', 'ISSUED', 'EXPIRES', 'LAST USED'];
 

@@ -1,5 +1,5 @@
 /** How an engine that leaves tells the engines that stand by. */
-import { openHandover } from '../../service/process/handover.js';
+import { openHandover } from '../../engine/run/handover.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
 

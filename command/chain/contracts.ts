@@ -1,6 +1,5 @@
 /** `GET /api/v1/contracts`: the contracts of each chain with the part of their ABIs that a wallet needs. */
 import { createHash } from 'node:crypto';
-import type { Chain, Contracts } from '../../command/chain/chain.js';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { market } from '../../contracts-abi/market.js';
@@ -10,11 +9,12 @@ import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { Type } from '../../engine/records/schema-types.js';
 import * as field from '../../engine/records/answer-fields.js';
-import { defineEndpoint, type Reply } from '../api/endpoint.js';
-import * as example from '../api/examples.js';
-import { ofEveryProcess } from './of-every-process.js';
+import { Type } from '../../engine/records/schema-types.js';
+import { defineEndpoint, type Reply } from '../../service/api/endpoint.js';
+import * as example from '../../service/api/examples.js';
+import { ofEveryProcess } from '../../service/api/of-every-process.js';
+import type { Chain, Contracts } from './chain.js';
 
 type Entry = Readonly<Record<string, unknown>> & { readonly type: string; readonly name?: string };
 type NameOf<Abi extends readonly Entry[]> = Extract<Abi[number], { readonly type: 'function' }>['name'];
