@@ -8,7 +8,7 @@ import { named } from '../../engine/records/named-schema.js';
 import { compileSchema } from '../../engine/records/schema.js';
 import { MIN_LIFETIME_S } from '../../engine/rules/limits.js';
 import type { OrderFields } from '../signing/typed-data.js';
-import type { JsonObject } from '../../service/api/exact-json.js';
+import type { JsonObject } from '../../engine/records/exact-json.js';
 import { PermitSignature } from './permit.js';
 import { choice, objectSchema, uint } from './request-field.js';
 import { UINT64_MAX } from './uint.js';
