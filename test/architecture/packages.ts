@@ -17,7 +17,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'command/lane/private-key.ts', 'service/chains-file.ts', 'tools/demo.ts', 'tools/demo/*', 'tools/market/*', 'tools/deploy/*', 'stack/*',
   ],
   'eventsource-parser': ['command/prices/providers/event-stream.ts', 'tools/demo/api.ts'],
-  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/security.ts', 'service/http/step.ts'],
+  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'fs-native-extensions': ['service/machine/directory-lock.ts'],
   'hash-wasm': ['command/signing/keccak.ts'],
@@ -28,7 +28,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
-    'query/following.ts', 'command/lane/session.ts', 'service/access/token-store.ts', 'stack/reader-login.ts',
+    'command/lane/session.ts', 'service/access/token-store.ts', 'stack/reader-login.ts',
   ],
   'pino': ['service/logger.ts'],
   'prom-client': ['service/status/metrics.ts'],
