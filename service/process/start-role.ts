@@ -28,7 +28,7 @@ import { serve, type ServingRole } from '../api/endpoint.js';
 import { NO_TOPIC } from '../kafka-settings.js';
 import { reportTo } from '../logger.js';
 import { createRecurring } from '../recurring.js';
-import type { RoleName } from './role-names.js';
+import type { RoleName } from './roles.js';
 import type { SharedParts } from './shared-parts.js';
 
 /** Most roles serve no endpoints. */
