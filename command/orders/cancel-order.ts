@@ -64,7 +64,8 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrderHandler {
       const ahead = underway.find(orderHash);
       if (ahead === undefined) {
         const { trader } = order;
-        const submitted = await underway.start({ key: orderHash, trader, orderHash, signal, run: () => parts.submit(command, signal) });
+        const work = { key: orderHash, trader, orderHash, request: orderHash, signal };
+        const submitted = await underway.start({ ...work, run: () => parts.submit(command, signal) });
         return answerTo(parts, order, command, submitted);
       }
       // The same cancel is on its way: its outcome answers this one too.

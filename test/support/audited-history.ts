@@ -99,7 +99,7 @@ export async function emptyHistory(): Promise<AuditedHistory> {
         marketId: market(0), trader: address, side: 0, outcome: 0, price: 500_000, size: '1000000', nonce: String(++nonce), expiration: '1900000000', ...fields,
       } as const;
       const digest = prepared.orderDigest(order);
-      return history.add({ kind: 'PlaceOrder', v: 1, at: timeOf(history), orderHash: toHex(digest), ...order, signature: key.sign(digest).serialized });
+      return history.add({ kind: 'PlaceOrder', v: 2, at: timeOf(history), orderHash: toHex(digest), ...order, signature: key.sign(digest).serialized });
     },
     cancel(trader, orderHash) {
       const { key, address } = traders[trader]!;

@@ -127,6 +127,12 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'case \'OrderAccepted\': return {', to: 'case \'OrderAccepted\': if (position % 3 === 0) throw new RequestError(\'invalid_order_hash\'); return {',
   },
   {
+    name: 'an order is too late before it is looked up', breaks: 'a late order is never accepted',
+    file: 'command/orders/place-order.js',
+    from: 'const { chainId } = domain.domain;',
+    to: 'const { chainId } = domain.domain; if (at > (terms?.notAfter ?? Infinity)) throw new RequestError(\'too_late\');',
+  },
+  {
     name: 'the indexer names another transaction than the event\'s', breaks: 'facts are on the chain',
     file: 'command/indexer/facts.js',
     from: 'kind: \'SettleFill\', fill: fillNumber(event.args.seq), txHash,', to: 'kind: \'SettleFill\', fill: fillNumber(event.args.seq), txHash: `0x${\'ee\'.repeat(32)}`,',
