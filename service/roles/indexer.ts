@@ -1,5 +1,5 @@
 /** The indexer role: records what the exchange's contracts did in the final blocks of each chain. Without a chain, opens the catalogue's markets. */
-import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
+import { runIndexer, type Indexer, type IndexerOptions } from '../../command/indexer/indexer.js';
 import type { Log } from '../../engine/log/log.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
@@ -22,6 +22,8 @@ export interface IndexerPorts {
   /** Opens the markets of the catalogue; called where there is no chain on which they are created. */
   readonly openCatalogue: (replica: Replica) => Promise<void>;
   readonly clock: Pick<Clock, 'now'>;
+  /** What differs from the indexer's own sizes and times; absent: nothing. */
+  readonly timings?: Pick<IndexerOptions, 'rangeBlocks' | 'advanceEvery' | 'advanceEveryMs' | 'retryMs' | 'longestRetryMs'>;
 }
 
 export const indexer: Role<IndexerPorts> = {
@@ -49,7 +51,7 @@ interface RunningIndexer {
 const OUTCOME_POLL_MS = 50;
 
 /** Resolves when the chain's final blocks are recorded, or at once when the chain cannot be reached. */
-async function startIndexer(access: ChainAccess, { log, replica, clock }: IndexerPorts): Promise<RunningIndexer> {
+async function startIndexer(access: ChainAccess, { log, replica, clock, timings }: IndexerPorts): Promise<RunningIndexer> {
   const { chain, configured: { pollMs, stalledAfterMs }, rpc, report } = access;
   const { chainId } = chain;
   const { view, outcomeOf } = replica;
@@ -63,6 +65,7 @@ async function startIndexer(access: ChainAccess, { log, replica, clock }: Indexe
       cursor: () => view.cursor(chainId), view, caughtUp: () => caughtUp(log, replica),
       isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
       append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
+      ...timings,
     });
     await running.advanceNow().catch((error: unknown) => {
       const { stopped } = running.status();

@@ -6,7 +6,7 @@ import { createChainReads } from '../../command/chain/chain-reads.js';
 import type { OpenLaneUser } from '../../command/lane/requests.js';
 import { runIntake, type Intake, type IntakeOptions } from '../../command/settlement/intake.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
-import type { SettlementTimings } from '../../command/settlement/rules.js';
+import type { QueueRules, SettlementTimings } from '../../command/settlement/rules.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
 import type { PreparedDomain } from '../../command/signing/typed-data.js';
 import type { Log } from '../../engine/log/log.js';
@@ -41,8 +41,9 @@ export interface SettlementPorts {
   /** A new UUID. */
   readonly newId: () => string;
   readonly report: Report;
-  /** What differs from the worker's own times; absent: nothing. */
+  /** What differs from the worker's own times and rules; absent: nothing. */
   readonly timings?: Partial<SettlementTimings>;
+  readonly rules?: Partial<QueueRules>;
 }
 
 export const settlement: Role<SettlementPorts> = {
@@ -84,7 +85,7 @@ interface Surroundings {
 }
 
 async function startSettlement(access: ChainAccess, { intake, ports, stopping, foreign }: Surroundings) {
-  const { log, clock, askToAdvance, domains, laneUser, newId, timings = {} } = ports;
+  const { log, clock, askToAdvance, domains, laneUser, newId, timings = {}, rules = {} } = ports;
   const { chain, rpc, report } = access;
   const { chainId } = chain;
   const signal = AbortSignal.any([stopping, access.signal]);
@@ -109,7 +110,7 @@ async function startSettlement(access: ChainAccess, { intake, ports, stopping, f
     await watch.verify();
     started ??= runSettlement({
       chain, log, report, now, signal, settledOnChain, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId,
-      intake, lane, checkOrder: check, timings,
+      intake, lane, checkOrder: check, timings, rules,
     });
   });
   return {

@@ -20,9 +20,12 @@ type PortsOf<R> = R extends Role<infer Ports> ? Ports : never;
 /** The roles to start, in this order, each with the ports that differ for it alone. */
 export type Roles = { readonly [Name in keyof typeof ROLES]?: Partial<PortsOf<typeof ROLES[Name]>> };
 
-/** The ports of all roles. Each role has times of its own, which `Roles` gives. */
+/** Each role has its own, which `Roles` gives. */
+type Own = 'timings' | 'rules';
+
+/** The ports of all roles. */
 export interface RolePorts
-  extends EnginePorts, ApiPorts, IndexerPorts, LanePorts, Omit<SettlementPorts, 'timings'>, Omit<RelayerPorts, 'timings'>, PricesPorts {
+  extends EnginePorts, ApiPorts, Omit<IndexerPorts, Own>, LanePorts, Omit<SettlementPorts, Own>, Omit<RelayerPorts, Own>, PricesPorts {
   readonly log: Log;
   readonly clock: Clock;
 }
