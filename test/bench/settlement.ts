@@ -6,12 +6,12 @@ import type * as Secp256k1 from 'secp256k1';
 import { toHex } from '../../engine/records/hex.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
+import { intakeState } from '../../command/settlement/role-state.js';
 import type { TransactionRequest } from '../../command/lane/requests.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { BUY, SELL, YES, type Side } from '../../engine/records/fields.js';
 import { openLog } from '../../engine/log/open-log.js';
-import { intakeState } from '../../service/roles/settlement-state.js';
 import type { TestChain } from '../support/chain.js';
 import { appendAnywhere } from '../support/log-records.js';
 import { MAX_UINT256, USDC } from '../support/settlement-contracts.js';
@@ -181,7 +181,7 @@ function signAll(
     const digest = domain.orderDigest(fields);
     const { signature, recid } = secp256k1.ecdsaSign(digest, trader.key);
     return {
-      kind: 'PlaceOrder', v: 1, at: Date.now(), orderHash: toHex(digest), ...fields, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
+      kind: 'PlaceOrder', v: 2, at: Date.now(), orderHash: toHex(digest), ...fields, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
     };
   });
 }

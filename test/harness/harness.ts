@@ -3,6 +3,8 @@
  * does not choose is in memory and works.
  */
 import { randomUUID } from 'node:crypto';
+import { openChain, type ChainPorts } from '../../command/chain/chain-access.js';
+import type { ConfiguredChain } from '../../command/chain/configured-chain.js';
 import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
@@ -16,12 +18,9 @@ import type { Report } from '../../engine/report.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
 import type { StateTable } from '../../engine/state-table.js';
 import type { ApiRequest, Endpoint, Reply } from '../../service/api/endpoint.js';
-import { openChain, type ChainPorts } from '../../service/chains/chain-access.js';
-import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
-import type { RunningRole } from '../../service/roles/role.js';
 import { until } from '../support/until.js';
 import { memoryAdvance } from './memory/advance.js';
-import { portsOf, startRoles, type RolePorts, type Roles } from './ports.js';
+import { portsOf, startRoles, type RolePorts, type Roles, type StartedRole } from './ports.js';
 import { createMemoryTables, memoryStores } from './stores.js';
 
 export interface HarnessOptions {
@@ -79,7 +78,7 @@ export async function startHarness({ roles, log = createMemoryLog(), chains = []
     endedRelays: { ended: () => Promise.resolve(undefined), caughtUp: () => Promise.resolve() },
     keeperRules: { ...KEEPER_RULES, graceS: 0 }, ...chosen,
   });
-  const running: RunningRole[] = [];
+  const running: StartedRole[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(opened.map((each) => each.stop()));
     await Promise.all(running.map((role) => role.stop()));
@@ -100,7 +99,7 @@ export async function startHarness({ roles, log = createMemoryLog(), chains = []
 }
 
 function harnessOf(
-  { ports, running, reports, stop }: { ports: RolePorts; running: readonly RunningRole[]; reports: readonly string[]; stop: () => Promise<void> },
+  { ports, running, reports, stop }: { ports: RolePorts; running: readonly StartedRole[]; reports: readonly string[]; stop: () => Promise<void> },
 ): Harness {
   const { log, replica } = ports;
   let end: Promise<void> | undefined;
@@ -121,7 +120,7 @@ function harnessOf(
       return shown as readonly S[];
     },
     async answer(endpoint, request) {
-      const route = running.flatMap(({ routes }) => routes).find((each) => each.endpoint === endpoint);
+      const route = running.flatMap(({ routes = [] }) => routes).find((each) => each.endpoint === endpoint);
       if (route === undefined) throw new Error(`no role serves ${endpoint.id}`);
       return await route.handler({ ...NOTHING_ASKED, ...request }) as Reply;
     },

@@ -1,17 +1,19 @@
 /** What the real roles take, in one object, and the part of it that is the same in every test and in the simulation. */
+import { watchesOf } from '../../command/chain/chain-watch.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
+import { indexer, type IndexerPorts } from '../../command/indexer/role.js';
+import { lane, type LanePorts } from '../../command/lane/role.js';
+import { api, type ApiPorts, type OrderReads } from '../../command/orders/role.js';
+import { prices, type PricesPorts } from '../../command/prices/role.js';
+import { relayer, type RelayerPorts } from '../../command/relayer/role.js';
+import { settlement, type SettlementPorts } from '../../command/settlement/role.js';
+import { SUBMISSIONS } from '../../command/submissions.js';
 import type { Log } from '../../engine/log/log.js';
-import type { Database } from '../../query/database.js';
-import { watchesOf } from '../../service/chains/chain-watch.js';
-import { api, type ApiPorts } from '../../service/roles/api.js';
-import { readReplica } from '../../service/roles/engine-state.js';
-import { engine, type EnginePorts } from '../../service/roles/engine.js';
-import { indexer, type IndexerPorts } from '../../service/roles/indexer.js';
-import { lane, type LanePorts } from '../../service/roles/lane.js';
-import { prices, type PricesPorts } from '../../service/roles/prices.js';
-import { relayer, type RelayerPorts } from '../../service/roles/relayer.js';
-import type { Clock, Role, RunningRole } from '../../service/roles/role.js';
-import { settlement, type SettlementPorts } from '../../service/roles/settlement.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { readReplica } from '../../engine/role-state.js';
+import { engine, type EnginePorts } from '../../engine/role.js';
+import type { Clock, Role, RunningRole } from '../../engine/running-role.js';
+import type { ServingRole } from '../../service/api/endpoint.js';
 
 const ROLES = { api, engine, indexer, lane, prices, relayer, settlement };
 
@@ -31,14 +33,15 @@ export interface RolePorts
 }
 
 /** Read models that know nothing, which is enough where the engine has forgotten no order. */
-const NO_READ_MODELS: Database = {
-  rows: () => Promise.resolve([]), position: () => Promise.resolve(-1), waitForPosition: () => Promise.resolve(), close: () => Promise.resolve(),
+const NO_READ_MODELS: OrderReads = {
+  order: () => Promise.resolve(undefined), marketId: () => Promise.reject(new RequestError('unknown_market')),
+  position: () => Promise.resolve({ yesShares: 0n, noShares: 0n, totalInvested: 0n, position: -1 }), waitForPosition: () => Promise.resolve(),
 };
 
 /** No catalogue, no prices, no limits in reach, and reads that know nothing. */
 const QUIET = {
   openCatalogue: () => Promise.resolve(), sources: [], assets: [], schedule: { assets: [], intervalS: 60, ahead: 0 }, tickMs: 1_000,
-  quota: { gasPerOwner: 0n, gasPerToken: 0n }, db: NO_READ_MODELS, cancelAuth: 'open' as const,
+  quota: { gasPerOwner: 0n, gasPerToken: 0n }, reads: NO_READ_MODELS, submissions: SUBMISSIONS, cancelAuth: 'open' as const,
   limits: { maxQueuedOrders: 1_000, maxOpenOrders: 1_000 }, metrics: { batch: () => undefined, order: () => undefined }, admit: () => undefined,
 };
 
@@ -56,10 +59,13 @@ export function portsOf(given: Omit<RolePorts, Derived> & Partial<RolePorts>): R
   };
 }
 
+/** Most roles serve no endpoints. */
+export type StartedRole = RunningRole & Partial<ServingRole>;
+
 /** Starts the roles, one after the other. `started` gets each as soon as it works. */
-export async function startRoles(ports: RolePorts, roles: Roles, started: (role: RunningRole) => void): Promise<void> {
+export async function startRoles(ports: RolePorts, roles: Roles, started: (role: StartedRole) => void): Promise<void> {
   for (const [name, special] of Object.entries(roles)) {
-    const role: Role<RolePorts> = ROLES[name as keyof typeof ROLES];
+    const role: Role<RolePorts, StartedRole> = ROLES[name as keyof typeof ROLES];
     started(await role.start(Object.assign({ ...ports }, special)));
   }
 }

@@ -1,9 +1,9 @@
 /** The relayer and the lane of its key, each in a process that a test stops where it likes, on a chain and a database that outlive them. */
 import type { LaneUser } from '../../command/lane/requests.js';
 import { relayEndpoints } from '../../command/relayer/endpoints.js';
+import { relayerState, type RelayerState } from '../../command/relayer/role-state.js';
 import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memory-log.js';
 import { orAborted } from '../../engine/waiting.js';
-import { relayerState, type RelayerState } from '../../service/roles/relayer-state.js';
 import type { DeployedChain } from '../support/deployed-chain.js';
 import { startHarness, type Harness } from './harness.js';
 import type { Roles } from './ports.js';

@@ -2,14 +2,14 @@
 import { deepEqual, ok } from 'node:assert/strict';
 import { HDNodeWallet, type Wallet } from 'ethers';
 import type { Chain } from '../../command/chain/chain.js';
+import { indexerState, type IndexerState } from '../../command/indexer/role-state.js';
 import type { LaneRequest, LaneUser } from '../../command/lane/requests.js';
+import { settlementState, type SettlementState } from '../../command/settlement/role-state.js';
 import type { Order, Permit } from '../../contracts-abi/settlement.js';
 import type { Log } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import type { Event, SettlementSubmitted } from '../../engine/records/events.js';
-import { indexerState, type IndexerState } from '../../service/roles/indexer-state.js';
-import { settlementState, type SettlementState } from '../../service/roles/settlement-state.js';
 import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { chainOf } from '../support/deployed-chain.js';
@@ -149,7 +149,7 @@ async function openMarket(
 /** The command of a signed order. */
 export function placeOrder({ order, hash, signature }: SignedOrder, permit?: Permit & { nonce: bigint }): PlaceOrder {
   return {
-    kind: 'PlaceOrder', v: 1, at: Date.now(), orderHash: hash, signature, ...orderFields(order),
+    kind: 'PlaceOrder', v: 2, at: Date.now(), orderHash: hash, signature, ...orderFields(order),
     ...permit === undefined ? {} : { permit: permitFields(permit) },
   };
 }

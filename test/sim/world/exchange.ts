@@ -2,11 +2,11 @@
  * The processes of the service: two with the roles engine and api, two with indexer, lane, settlement, relayer and prices. The roles are the real
  * ones, on ports in memory. A process that ends by itself is started again, as its supervisor does.
  */
-import type { ApiRequest, Endpoint, Reply } from '../../../service/api/endpoint.js';
+import { ForeignHistory } from '../../../command/signing/history-check.js';
 import { HistoryDiffers } from '../../../engine/run/history-differs.js';
 import type { Replica } from '../../../engine/run/replica.js';
-import { ForeignHistory } from '../../../service/process/history-check.js';
-import type { Clock } from '../../../service/roles/role.js';
+import type { Clock } from '../../../engine/running-role.js';
+import type { ApiRequest, Endpoint, Reply } from '../../../service/api/endpoint.js';
 import { startRoles, type Roles } from '../../harness/ports.js';
 import type { WorldParts } from './parts.js';
 import { openPorts, type Special } from './ports.js';
@@ -67,7 +67,7 @@ export class Exchange {
     await startRoles(ports, isFront ? FRONT : this.back(), (role) => {
       role.failed.catch(fail);
       process.atEnd(() => { role.stop().catch(() => undefined); });
-      for (const { endpoint, handler } of role.routes) handlers.set(endpoint, async (request) => await handler(request) as Reply);
+      for (const { endpoint, handler } of role.routes ?? []) handlers.set(endpoint, async (request) => await handler(request) as Reply);
     });
     trace.note(`${name} works`);
   }

@@ -1,6 +1,9 @@
 /** The ports of a simulated process: what its roles take, in memory, over the simulated network and on virtual time. */
 import { setMaxListeners } from 'node:events';
+import { openChain, type ChainAccess } from '../../../command/chain/chain-access.js';
+import type { CheckedContracts } from '../../../command/chain/chain-check.js';
 import type { Chain, Rpc } from '../../../command/chain/chain.js';
+import type { ConfiguredChain } from '../../../command/chain/configured-chain.js';
 import { KEEPER_RULES } from '../../../command/keeper/keeper.js';
 import type { PreparedDomain } from '../../../command/signing/typed-data.js';
 import type { Log } from '../../../engine/log/log.js';
@@ -8,11 +11,8 @@ import { recordId } from '../../../engine/records/codec.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Report } from '../../../engine/report.js';
 import { startReplica, type Replica } from '../../../engine/run/replica.js';
-import { openChain, type ChainAccess } from '../../../service/chains/chain-access.js';
-import type { CheckedContracts } from '../../../service/chains/chain-check.js';
-import type { ConfiguredChain } from '../../../service/chains/configured-chain.js';
 import { startClock, type ProcessClock } from '../../../service/machine/clock.js';
-import type { Clock } from '../../../service/roles/role.js';
+import type { Clock } from '../../../engine/running-role.js';
 import { portsOf, type RolePorts } from '../../harness/ports.js';
 import { memoryStores } from '../../harness/stores.js';
 import { CHAIN } from '../chain/contracts.js';
