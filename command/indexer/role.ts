@@ -53,18 +53,14 @@ const OUTCOME_POLL_MS = 50;
 async function startIndexer(access: ChainAccess, { log, replica, clock, timings }: IndexerPorts): Promise<RunningIndexer> {
   const { chain, configured: { pollMs, stalledAfterMs }, rpc, report } = access;
   const { chainId } = chain;
-  const { view, outcomeOf } = replica;
   const now = () => clock.now();
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, access.signal]);
   let started: Indexer | undefined;
   await access.begin(async () => {
     const running = started ??= runIndexer({
-      chain, rpc, report, signal, pollMs, stalledAfterMs, outcomeOf, now, random: () => Math.random(),
-      cursor: () => view.cursor(chainId), view, caughtUp: () => caughtUp(log, replica),
-      isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
-      append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
-      ...timings,
+      ...historyOf(chainId, { log, replica, signal }),
+      chain, rpc, report, signal, pollMs, stalledAfterMs, now, random: () => Math.random(), ...timings,
     });
     await running.advanceNow().catch((error: unknown) => {
       const { stopped } = running.status();
@@ -78,6 +74,18 @@ async function startIndexer(access: ChainAccess, { log, replica, clock, timings 
       stopping.abort();
       await started?.done;
     },
+  };
+}
+
+/** What the indexer of a chain reads and writes of the history. */
+export function historyOf(
+  chainId: number, { log, replica, signal }: { readonly log: Log; readonly replica: Replica; readonly signal: AbortSignal },
+): Pick<IndexerOptions, 'cursor' | 'view' | 'caughtUp' | 'isKnownToken' | 'isKnownMarket' | 'append' | 'outcomeOf' | 'digestAt'> {
+  const { view, outcomeOf } = replica;
+  return {
+    view, outcomeOf, cursor: () => view.cursor(chainId), caughtUp: () => caughtUp(log, replica),
+    isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
+    append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
   };
 }
 
