@@ -1,6 +1,6 @@
 /** `POST /api/v1/orders/cancel-after`: a dead man's switch. A trader's orders on a chain are cancelled unless the trader asks again in time. */
 import type { CancelAfter } from '../../engine/records/commands.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { requestSignature } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';

@@ -4,7 +4,7 @@ import type { CommandOutcome } from '../../engine/records/codec.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { ALL_MARKETS } from '../../engine/records/fields.js';
 import { Type } from '../../engine/records/schema-types.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { requestSignature } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';

@@ -5,7 +5,7 @@ import { BUY, SELL, type Side } from '../../engine/records/fields.js';
 import { AnyCaseBytes32, AnyCaseSignature } from '../../engine/records/fields.js';
 import { isBytes32, signatureBytes, toHex } from '../../engine/records/hex.js';
 import { Type } from '../../engine/records/schema-types.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { cancelSignature } from '../../service/api/authority.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';

@@ -3,7 +3,7 @@ import type { CancelOrders } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { Type } from '../../engine/records/schema-types.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { requestSignature } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';

@@ -5,7 +5,7 @@ import { Type } from '../../engine/records/schema-types.js';
 import { anybody } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';
-import { parseJsonObject, type JsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problemExample, problems } from '../../service/api/problems.js';
 import type { Answer, Submitted } from './answer.js';

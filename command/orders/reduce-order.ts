@@ -4,7 +4,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import { AnyCaseBytes32 } from '../../engine/records/fields.js';
 import { isBytes32 } from '../../engine/records/hex.js';
 import { Type } from '../../engine/records/schema-types.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { requestSignature } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';
@@ -38,7 +38,8 @@ export function createReduceOrder(parts: SignedRequestParts): ReduceOrderHandler
     if (order === undefined) throw new RequestError('unknown_order');
     const { trader, chainId } = order;
     const signed = checkRequest(parts, { ...asked, chainId, at, fields: { kind: 'ReduceOrder', orderHash, trader, size: asked.size } });
-    const command: ReduceOrder = { kind: 'ReduceOrder', v: 1, at, orderHash, size: asked.size, ...signed.signature === undefined ? {} : { trader, ...signed } };
+    const by = signed.signature === undefined ? {} : { trader, ...signed };
+    const command: ReduceOrder = { kind: 'ReduceOrder', v: 1, at, orderHash, size: asked.size, ...by };
     return inTurn(underway, { request: `${orderHash} ${asked.size}`, trader, signal }, () => reduce(parts, command, signal));
   };
 }

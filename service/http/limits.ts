@@ -2,7 +2,7 @@
 import { MemoryStore, ipKeyGenerator, rateLimit, type RateLimitInfo } from 'express-rate-limit';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Endpoint } from '../api/endpoint.js';
-import type { Step, StepResponse } from './step.js';
+import type { Found, Step, StepResponse } from './step.js';
 
 export interface RateLimits {
   readonly windowS: number;
@@ -43,19 +43,20 @@ function limiter(name: string, limit: number, windowS: number): Limiter {
     limit,
     standardHeaders: false,
     legacyHeaders: false,
-    keyGenerator: ({ ip }) => addressKey(ip),
+    keyGenerator: (_request, { locals }) => addressKey((locals as Found).address),
     store,
     handler: (request, _response, next) => { next(refusal(secondsLeft(request))); },
     // The library's checks compare Express' trust-proxy setting with headers that any client may send.
     validate: false,
-  }) as Step;
+  }) as unknown as Step;
   const secondsLeft = (request: object): number => {
     const { resetTime } = (request as { readonly rateLimit: RateLimitInfo }).rateLimit;
     // By the wall clock, which the library's counters use.
     return Math.max(1, Math.ceil(((resetTime?.getTime() ?? 0) - Date.now()) / 1_000));
   };
   const tell = (request: object, response: StepResponse, remaining: number): void => {
-    response.set({ 'RateLimit': `"${name}"; r=${Math.max(0, remaining)}; t=${secondsLeft(request)}`, 'RateLimit-Policy': policy });
+    response.setHeader('RateLimit', `"${name}"; r=${Math.max(0, remaining)}; t=${secondsLeft(request)}`);
+    response.setHeader('RateLimit-Policy', policy);
   };
   return {
     count: (request, response, next) => count(request, response, (error?: unknown) => {
@@ -63,10 +64,13 @@ function limiter(name: string, limit: number, windowS: number): Limiter {
       next(error);
     }),
     countRest: (weight) => async (request, response, next) => {
-      const key = addressKey(request.ip);
+      const key = addressKey(response.locals.address);
       const rest = weight(request.body ?? Buffer.alloc(0)) - 1;
       const { totalHits = 0 } = await store.get(key) ?? {};
-      if (totalHits + rest > limit) throw refusal(secondsLeft(request));
+      if (totalHits + rest > limit) {
+        next(refusal(secondsLeft(request)));
+        return;
+      }
       for (let n = 0; n < rest; n++) await store.increment(key);
       tell(request, response, limit - totalHits - rest);
       next();

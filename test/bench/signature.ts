@@ -1,6 +1,6 @@
 /** The signature check of an order against ethers' `verifyTypedData`, and where the rest of an order's intake spends its time. */
 import { Wallet, id, verifyTypedData } from 'ethers';
-import { parseJsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject } from '../../engine/records/exact-json.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { parseOrder } from '../../command/orders/order-request.js';

@@ -1,8 +1,8 @@
 /** A signed history with the chain that it settled on, both in memory, for audits that are to pass and for those who tamper with it. */
 import { createHash } from 'node:crypto';
 import { Interface, SigningKey, computeAddress, id, type InterfaceAbi } from 'ethers';
+import type { RawChainEvent } from '../../command/chain/block-range.js';
 import type { Chain, Contracts, Rpc } from '../../command/chain/chain.js';
-import type { RawChainEvent } from '../../command/indexer/chain-events.js';
 import { factsOf, type Fact } from '../../command/indexer/facts.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type OrderDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
