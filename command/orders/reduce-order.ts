@@ -117,4 +117,4 @@ export const reduceOrder = defineEndpoint({
     'not_order_owner', 'already_filled', 'already_cancelled', 'not_reduced', 'other_site', 'disk_full', 'overloaded', 'outcome_unknown', 'unavailable',
   ],
   limit: 'orders', consistent: false,
-}, ({ reduceOrder: reduceTo }: { readonly reduceOrder: ReduceOrderHandler }) => ({ orderHash, body }, { signal }) => reduceTo(orderHash, body, signal));
+}, ({ reduceOrder: asked }: { readonly reduceOrder: ReduceOrderHandler }) => ({ orderHash, body }, { signal }) => asked(orderHash, body, signal));

@@ -57,7 +57,8 @@ export function fireSwitches(state: State): void {
     const { trader, chainId } = first;
     armed.shift();
     state.sweeps.push({ kind: 'trader', reason: 'cancel_after', trader, before, chainId });
-    clear(state.traders[trader]!, chainId, { before, reason: 'cancel_after' });
+    const owner = state.traders[trader];
+    if (owner !== undefined) clear(owner, chainId, { before, reason: 'cancel_after' });
   }
 }
 
@@ -102,7 +103,7 @@ export function setSwitch(state: State, event: CancelAfterArmed | CancelAfterDis
   if (before >= 0) armed.splice(before, 1);
   if (event.type === 'CancelAfterDisarmed') return;
   let place = armed.length;
-  while (place > 0 && armed[place - 1]!.firesAt > event.firesAt) place--;
+  while ((armed[place - 1]?.firesAt ?? 0) > event.firesAt) place--;
   armed.splice(place, 0, { trader: trader.index, chainId, firesAt: event.firesAt });
 }
 

@@ -283,13 +283,12 @@ function cancelOrder(state: State, event: OrderCancelled): void {
 }
 
 function reduceOrder(state: State, event: OrderReduced): void {
-  const { columns, halves } = state;
+  const { columns } = state;
   const slot = slotOf(state, event);
-  readUint64(event.reduced, halves);
-  bookOf(state, slot).reduce(slot, halves[0]!, halves[1]!);
-  readUint64(event.size, halves);
-  columns.sizeHi.set(slot, halves[0]!);
-  columns.sizeLo.set(slot, halves[1]!);
+  const [reduced, size] = [parseUint64(event.reduced), parseUint64(event.size)];
+  bookOf(state, slot).reduce(slot, highWord(reduced), lowWord(reduced));
+  columns.sizeHi.set(slot, highWord(size));
+  columns.sizeLo.set(slot, lowWord(size));
 }
 
 function settleFill(state: State, event: FillSettled): void {

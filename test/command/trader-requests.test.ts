@@ -5,6 +5,7 @@ import type { Answer } from '../../command/orders/answer.js';
 import { orderTypes } from '../../command/signing/typed-data.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { ALL_MARKETS } from '../../engine/records/fields.js';
+import { viewOf } from '../../engine/run/view.js';
 import {
   START_MS, START_S, alice, anOrder, bob, bodyOf, createCommandStack, domain, marketId, otherMarketId, refused, signOrder, signedBody, signedRequest,
   type CommandStack, type Fields,
@@ -250,8 +251,5 @@ describe('requests about orders', () => {
     }
   });
 
-  function viewed(orderHash: string): string | undefined {
-    const slot = stack.engine.state.orders.find(orderHash);
-    return slot < 0 ? undefined : ['open', 'filled', 'cancelled'][stack.engine.state.columns.status.get(slot)];
-  }
+  const viewed = (orderHash: string) => viewOf(stack.engine).order(orderHash)?.status;
 });

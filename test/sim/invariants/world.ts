@@ -3,6 +3,7 @@ import type { SimBlock } from '../chain/chain.js';
 import { CHAIN, emptyContracts } from '../chain/contracts.js';
 import { beginning, FIRST_SHARES, TRADERS } from '../story/traders.js';
 import { decodeCommand } from '../../../engine/records/codec.js';
+import { ALL_MARKETS } from '../../../engine/records/fields.js';
 import type { Relayed } from '../../../command/relayer/relayer.js';
 import type { RelayClientWatch } from '../relays/clients.js';
 import type { SignedRelay } from '../relays/messages.js';
@@ -67,6 +68,20 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
       const order = history.view.order(hash);
       if (order?.status !== 'cancelled') broken('a cancelled order is not filled', `the cancel of ${hash} was answered, and the order is ${order?.status}`);
       else history.cancelledByClients.add(order.orderNumber);
+    }),
+    acceptedInBatch: guarded(({ hash }: SignedOrder) => {
+      history.look();
+      if (!history.accepted.has(hash)) broken('no acknowledged order is lost', `${hash} of a batch was acknowledged, and is not in the history`);
+    }),
+    acknowledgedOf({ trader, marketId }) {
+      return [...acknowledged].flatMap(([hash, number]) => {
+        const order = history.view.order(hash);
+        return order?.trader === trader.address && (marketId === ALL_MARKETS || order.marketId === marketId) ? [number] : [];
+      });
+    },
+    allCancelled: guarded((numbers: readonly number[], before: number) => {
+      history.look();
+      for (const number of numbers) if (number < before) history.cancelledByClients.add(number);
     }),
     answered: guarded((request: SignedRelay, answer: Relayed) => {
       history.look();

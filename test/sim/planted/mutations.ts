@@ -66,7 +66,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a group commit appends its batch twice', breaks: 'nothing is appended twice',
     file: 'engine/log/group-commit.js',
-    from: 'const first = await log.append(', to: 'if (batch.length === 1) await log.append(stream, [batch[0].record]); const first = await log.append(',
+    from: 'let position = await log.append(', to: 'if (batch.length === 1) await log.append(stream, records); let position = await log.append(',
   },
   {
     name: 'an engine writes its outcomes again wherever the stream ends', breaks: 'outcomes follow commands',
@@ -114,6 +114,11 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a cancel is answered before its command is written', breaks: 'a cancelled order is not filled',
     file: 'command/orders/cancel-order.js',
     from: 'const submitted = await underway.start(', to: 'void parts.submit(command, signal).catch(() => undefined); return cancelledAnswer(orderHash, order, order.remaining, undefined); const submitted = await underway.start(',
+  },
+  {
+    name: 'all orders are cancelled before the replica knows them all', breaks: 'a cancelled order is not filled',
+    file: 'command/orders/cancel-all.js',
+    from: 'await parts.caughtUp();', to: '',
   },
   {
     name: 'an order is acknowledged with the position before its own', breaks: 'no acknowledged order is lost',

@@ -12,6 +12,7 @@ import type { Special } from '../world/ports.js';
 import { START_MS } from '../world/time.js';
 import type { LogFate } from '../world/weather.js';
 import type { Happening, HappeningKind } from './happenings.js';
+import { requestActs } from './requests.js';
 import { diceOf, later, type Act, type Dice, type Scene } from './scene.js';
 import { MARKETS, TRADERS, cancelAllOnChain, cancelOnChain, resolve, signOrder, spend, transfer, type SignedOrder } from './traders.js';
 
@@ -140,11 +141,12 @@ const ACTS: Readonly<Record<HappeningKind, Act>> = {
     const boundaryMs = QUICK_INTERVAL_S * 1_000 * Math.ceil(later(scene, 0) / (QUICK_INTERVAL_S * 1_000));
     for (const source of Object.values(scene.parts.prices.sources)) silence(scene, source, boundaryMs - later(scene, 0) + dice.ms(6_000, 20_000));
   },
-  ...relayActs, ...proposeActs,
+  ...relayActs, ...proposeActs, ...requestActs,
   'lose wake-ups': ({ parts: { weather } }, dice) => { weather.losesWakeUps += 1 + dice.below(4); },
 };
 
-function newOrder({ orders, parts: { tools, time, chain } }: Scene, dice: Dice): SignedOrder {
+/** An order of any trader's, in any market. */
+export function newOrder({ orders, parts: { tools, time, chain } }: Scene, dice: Dice): SignedOrder {
   const trader = dice.pick(TRADERS);
   const running = [...chain.head.state.quick.values()].filter(({ expiration }) => expiration > chain.head.timestamp + 3);
   const { marketId } = dice.pick([...MARKETS.values(), ...running]);

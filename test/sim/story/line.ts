@@ -1,9 +1,12 @@
 /** What a program hears of a request to a process: the answer, the refusal, or nothing, when the process dies, is slow, or the answer is lost. */
 import { RequestError } from '../../../engine/records/errors.js';
 import type { ApiRequest, Endpoint, Reply } from '../../../service/api/endpoint.js';
-import { cancelOrder } from '../../../command/orders/cancel-order.js';
+import { cancelAfter } from '../../../command/orders/cancel-after.js';
+import { cancelEndpoints } from '../../../command/orders/endpoints.js';
 import type { Running } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
+
+const FREEING: readonly Endpoint[] = cancelEndpoints.filter((endpoint) => endpoint !== cancelAfter);
 
 export const PATIENCE_MS = 12_000;
 
@@ -25,7 +28,7 @@ export function ask({ time, watch }: WorldParts, to: Running | undefined, { endp
         if (to.process.alive) time.after(1 + 5 * time.random(), () => { if (to.process.alive) resolve(answer); });
       };
       // Cancels free funds, and are taken all the same.
-      const isDoubted = endpoint !== cancelOrder && to.clock?.doubt() !== undefined;
+      const isDoubted = !FREEING.includes(endpoint) && to.clock?.doubt() !== undefined;
       handler({ params: {}, query: {}, headers: {}, rawBody: Buffer.alloc(0), ip: '127.0.0.1', signal: new AbortController().signal, ...asking }).then((reply) => {
         if (isDoubted) watch.takenInDoubt(to.process.name, endpoint.id);
         heard(reply);
