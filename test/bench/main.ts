@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import { auditBench } from './audit.js';
+import { batchesBench } from './batches.js';
 import { bookBench } from './book.js';
 import { compare } from './compare/compare.js';
 import { countsBench } from './compare/counts.js';
@@ -36,6 +37,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   http: () => benchHttp(),
   counts: () => countsBench({ update }),
   orders: ordersBench,
+  batches: batchesBench,
   log: async () => [...await onDatabase(logBench), ...await onDatabase(logsBench)],
   feed: () => onDatabase(feedBench),
   projections: () => onDatabase(projectionsBench),

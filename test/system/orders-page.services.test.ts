@@ -22,6 +22,11 @@ const EXPECTED: readonly (readonly [heading: string, printed: readonly (string |
   ['postOnly', ['200 accepted']],
   ['notAfter', ['409 too_late']],
   ['selfTrade', ['200 0 1000000']],
+  ['Several orders at once', ['200 200,200,400']],
+  ['Some orders', ['200 200,200']],
+  ['All orders', ['true cancelled']],
+  ['Unless asked again in time', ['armed number disarmed null']],
+  ['A smaller order', ['200 reduced 400000']],
 ];
 
 interface Block { readonly heading: string; readonly code: string }

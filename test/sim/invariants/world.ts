@@ -8,6 +8,7 @@ import type { Relayed } from '../../../command/relayer/relayer.js';
 import type { RelayClientWatch } from '../relays/clients.js';
 import type { SignedRelay } from '../relays/messages.js';
 import type { ClientWatch } from '../story/clients.js';
+import type { RequestWatch } from '../story/request-clients.js';
 import type { SignedOrder } from '../story/traders.js';
 import type { OutboxTables, TransactionRow } from '../../harness/memory/outbox.js';
 import type { Exchange } from '../world/exchange.js';
@@ -69,20 +70,7 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
       if (order?.status !== 'cancelled') broken('a cancelled order is not filled', `the cancel of ${hash} was answered, and the order is ${order?.status}`);
       else history.cancelledByClients.add(order.orderNumber);
     }),
-    acceptedInBatch: guarded(({ hash }: SignedOrder) => {
-      history.look();
-      if (!history.accepted.has(hash)) broken('no acknowledged order is lost', `${hash} of a batch was acknowledged, and is not in the history`);
-    }),
-    acknowledgedOf({ trader, marketId }) {
-      return [...acknowledged].flatMap(([hash, number]) => {
-        const order = history.view.order(hash);
-        return order?.trader === trader.address && (marketId === ALL_MARKETS || order.marketId === marketId) ? [number] : [];
-      });
-    },
-    allCancelled: guarded((numbers: readonly number[], before: number) => {
-      history.look();
-      for (const number of numbers) if (number < before) history.cancelledByClients.add(number);
-    }),
+    ...requestWatch(history, acknowledged, broken),
     answered: guarded((request: SignedRelay, answer: Relayed) => {
       history.look();
       history.relays.look();
@@ -107,6 +95,28 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
       history.relays.lookAtEnd();
       checkMined(parts, broken);
     },
+  };
+}
+
+/** What clients hear of requests about several orders. */
+function requestWatch(
+  history: HistoryWatch, acknowledged: ReadonlyMap<string, number>, broken: Broken,
+): Pick<RequestWatch, 'acceptedInBatch' | 'acknowledgedOf' | 'allCancelled'> {
+  return {
+    acceptedInBatch: guarded(({ hash }: SignedOrder) => {
+      history.look();
+      if (!history.accepted.has(hash)) broken('no acknowledged order is lost', `${hash} of a batch was acknowledged, and is not in the history`);
+    }),
+    acknowledgedOf({ trader, marketId }) {
+      return [...acknowledged].flatMap(([hash, number]) => {
+        const order = history.view.order(hash);
+        return order?.trader === trader.address && (marketId === ALL_MARKETS || order.marketId === marketId) ? [number] : [];
+      });
+    },
+    allCancelled: guarded((numbers: readonly number[], before: number) => {
+      history.look();
+      for (const number of numbers) if (number < before) history.cancelledByClients.add(number);
+    }),
   };
 }
 

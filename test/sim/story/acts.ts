@@ -1,8 +1,6 @@
 /** What each kind of happening does to the world. */
 import { decodeCommand, encodeCommand } from '../../../engine/records/codec.js';
-import type { OrderTerms } from '../../../command/orders/order-request.js';
 import type { Log } from '../../../engine/log/log.js';
-import { BUY, SELL } from '../../../engine/records/fields.js';
 import { QUICK_INTERVAL_S, type SourceState } from '../prices/price-world.js';
 import { loseLastCommits } from '../../harness/memory/intake.js';
 import { proposeActs } from '../relays/propose-acts.js';
@@ -12,9 +10,10 @@ import type { Special } from '../world/ports.js';
 import { START_MS } from '../world/time.js';
 import type { LogFate } from '../world/weather.js';
 import type { Happening, HappeningKind } from './happenings.js';
+import { newOrder } from './new-order.js';
 import { requestActs } from './requests.js';
 import { diceOf, later, type Act, type Dice, type Scene } from './scene.js';
-import { MARKETS, TRADERS, cancelAllOnChain, cancelOnChain, resolve, signOrder, spend, transfer, type SignedOrder } from './traders.js';
+import { MARKETS, TRADERS, cancelAllOnChain, cancelOnChain, resolve, spend, transfer } from './traders.js';
 
 export function carryOut({ kind, seed }: Happening, scene: Scene): void {
   scene.parts.trace.note(`* ${kind}`);
@@ -144,31 +143,6 @@ const ACTS: Readonly<Record<HappeningKind, Act>> = {
   ...relayActs, ...proposeActs, ...requestActs,
   'lose wake-ups': ({ parts: { weather } }, dice) => { weather.losesWakeUps += 1 + dice.below(4); },
 };
-
-/** An order of any trader's, in any market. */
-export function newOrder({ orders, parts: { tools, time, chain } }: Scene, dice: Dice): SignedOrder {
-  const trader = dice.pick(TRADERS);
-  const running = [...chain.head.state.quick.values()].filter(({ expiration }) => expiration > chain.head.timestamp + 3);
-  const { marketId } = dice.pick([...MARKETS.values(), ...running]);
-  const nowMs = START_MS + time.now();
-  const order = signOrder(trader, {
-    marketId, side: dice.pick([BUY, SELL]), outcome: dice.pick([0, 0, 1] as const),
-    // Odd, so that costs are rounded; few prices, so that orders meet.
-    price: 450_001 + 10_002 * dice.below(11), size: String(1 + 2 * dice.below(15_000_000)),
-    nonce: String(orders.length + 1), expiration: String(Math.floor(nowMs / 1_000) + 90 + dice.below(3_600)),
-  }, tools.domain, termsOf(dice, nowMs));
-  orders.push(order);
-  return order;
-}
-
-/** Most orders have no terms. A last time that is near comes before the tries of a client that hears nothing have ended. */
-function termsOf(dice: Dice, nowMs: number): OrderTerms {
-  if (dice.below(3) > 0) return {};
-  return dice.pick<OrderTerms>([
-    { timeInForce: 'FOK' }, { timeInForce: 'FAK' }, { postOnly: true }, { selfTrade: 'cancel_newer' }, { timeInForce: 'FAK', selfTrade: 'cancel_newer' },
-    ...[500, 3_000, 15_000].map((ms) => ({ notAfter: Math.floor(nowMs) + ms })),
-  ]);
-}
 
 /** A log that gives one command with another time than it has: an engine that reads it computes another history. */
 function differingAt(position: number): Special {

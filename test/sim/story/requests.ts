@@ -6,21 +6,11 @@ import { placeOrders } from '../../../command/orders/place-orders.js';
 import { reduceOrder } from '../../../command/orders/reduce-order.js';
 import type { RequestFields } from '../../../command/signing/typed-data.js';
 import { ALL_MARKETS } from '../../../engine/records/fields.js';
-import type { Endpoint } from '../../../service/api/endpoint.js';
 import { CHAIN } from '../chain/contracts.js';
 import { START_MS } from '../world/time.js';
-import { newOrder } from './acts.js';
+import { newOrder } from './new-order.js';
 import type { Act, Dice, Scene } from './scene.js';
 import { MARKETS, TRADERS, type SignedOrder } from './traders.js';
-
-/** A request with the body that is sent every time. */
-export interface TraderRequest {
-  readonly endpoint: Endpoint;
-  readonly params?: Readonly<Record<string, string>>;
-  readonly body: Buffer;
-  /** In words, for the trace. */
-  readonly what: string;
-}
 
 type RequestKind = 'batch' | 'cancel several' | 'cancel all' | 'cancel after' | 'reduce';
 
