@@ -3,7 +3,7 @@
  * written, or whether that is unknown.
  */
 import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
-import type { CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder, SyncPosition } from '../../engine/records/commands.js';
+import type { AdvanceClock, CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder, SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { writerIds } from '../../engine/records/writer-ids.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type NewRecord } from '../../engine/log/log.js';
@@ -26,7 +26,7 @@ const CONTRADICTION = 'the log contradicts itself, and this process ends; whethe
   + 'it is in order again: send it again then, it is carried out once';
 
 /** The commands of client requests. */
-export type Written = PlaceOrder | CancelOrder | CancelOrders | CancelAll | CancelAfter | ReduceOrder | SyncPosition;
+export type Written = AdvanceClock | PlaceOrder | CancelOrder | CancelOrders | CancelAll | CancelAfter | ReduceOrder | SyncPosition;
 
 export interface CommandWriter {
   readonly submit: Submit<Written>;

@@ -1,7 +1,7 @@
 /** `POST /api/v1/orders`: from a body's bytes to the answer. An order is accepted exactly once, however often it is sent. */
 import { LogUnavailable } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
-import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
+import type { AdvanceClock, Permit, PlaceOrder } from '../../engine/records/commands.js';
 import type { Event, OrderTermsSet } from '../../engine/records/events.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
@@ -24,7 +24,7 @@ import { createUnderway, passed, type Underway } from './underway.js';
 
 export interface PlaceOrderParts {
   /** What the engine knows: an order that the view can answer is not written to the log. */
-  readonly view: Pick<EngineView, 'order' | 'refusalOf' | 'openOrderCount' | 'suspendedUntil'> & {
+  readonly view: Pick<EngineView, 'order' | 'refusalOf' | 'refusalByBook' | 'openOrderCount' | 'suspendedUntil' | 'time'> & {
     /** A market that the engine knows, open or closed. */
     market(marketId: string): Pick<MarketView, 'chainId'> | undefined;
   };
@@ -39,7 +39,9 @@ export interface PlaceOrderParts {
   /** The check of a chain's orders against balances; undefined for a chain without that check. */
   readonly exposureOf: (chainId: number) => Exposure | undefined;
   readonly recovery: SignerRecovery;
-  readonly submit: Submit;
+  readonly submit: Submit<PlaceOrder | AdvanceClock>;
+  /** Resolves once the view has everything that is in the log now. Throws RequestError `unavailable`. */
+  readonly caughtUp: () => Promise<void>;
   readonly findOrder: FindOrder;
   readonly originalOutcome: OriginalOutcome;
   /** Milliseconds since the Unix epoch. */
@@ -61,8 +63,10 @@ export function createPlaceOrder(placing: OrderPlacing): PlaceOrderHandler {
 /** How an order is placed: what is absent is as for a request of its own. */
 export interface PlacingOptions {
   readonly signal: AbortSignal | undefined;
-  /** Writes the command. */
-  readonly submit?: Submit;
+  /** Writes the order's command. */
+  readonly submit?: Submit<PlaceOrder>;
+  /** Orders that come before it may change its book: only the engine can tell then whether it would match. */
+  readonly followsOthers?: boolean;
   /** Called when the order begins to wait for another request with its nonce, and when it has waited. */
   readonly waits?: () => void;
   readonly resumes?: () => void;
@@ -116,6 +120,10 @@ async function decide(parts: PlaceOrderParts, incoming: Incoming): Promise<Submi
   const request = terms === undefined ? orderHash : `${orderHash} ${JSON.stringify(terms)}`;
   const key = `${trader}:${nonce}`;
   for (;;) {
+    const refusing = terms === undefined ? undefined : refuseByTerms(parts, incoming);
+    // Nothing is awaited where nothing has to be: a later order of the same nonce would come first.
+    const since = refusing === undefined ? undefined : await refusing;
+    if (since !== undefined) return since;
     // Nothing is awaited between the last look at the view and `start`: no other order may come in.
     const found = refuseOrFind(parts, incoming);
     if (found !== undefined) return await found;
@@ -127,9 +135,37 @@ async function decide(parts: PlaceOrderParts, incoming: Incoming): Promise<Submi
     incoming.waits?.();
     await passed(ahead, request);
     incoming.resumes?.();
-    const known = parts.view.order(orderHash);
-    if (known !== undefined) return known;
+    const now = parts.view.order(orderHash);
+    if (now !== undefined) return now;
   }
+}
+
+/**
+ * Throws `not_filled`, `would_match` or `too_late` where that is certain without the order's command: the history shows recorded orders with their
+ * signatures to everybody, and whoever has one could send it with other terms. Finds the order where it has taken effect meanwhile. What the engine
+ * alone can tell is left to the engine: undefined.
+ */
+function refuseByTerms(parts: PlaceOrderParts, incoming: Incoming): Promise<KnownOrder | undefined> | undefined {
+  const { view } = parts;
+  const { command, followsOthers = false } = incoming;
+  if (view.refusalOf(command) !== undefined) return undefined;
+  if (command.at > (command.notAfter ?? Infinity)) return passTime(parts, command);
+  return followsOthers || view.refusalByBook(command) === undefined ? undefined : refuseByBook(parts, command);
+}
+
+/** Once the history's time is past an order's `notAfter`, no other process can have the order accepted any more. */
+async function passTime({ view, submit }: PlaceOrderParts, { orderHash, at }: PlaceOrder): Promise<KnownOrder | undefined> {
+  await submit({ kind: 'AdvanceClock', v: 1, at });
+  return view.order(orderHash);
+}
+
+async function refuseByBook({ view, caughtUp }: PlaceOrderParts, command: PlaceOrder): Promise<KnownOrder | undefined> {
+  const { orderHash, at } = command;
+  await caughtUp();
+  const known = view.order(orderHash);
+  const code = known === undefined && view.refusalOf(command) === undefined ? view.refusalByBook(command) : undefined;
+  if (code !== undefined) throw rejectionError({ code, subject: orderHash }, { atMs: at });
+  return known;
 }
 
 /**

@@ -30,10 +30,12 @@ export function createPlaceOrders({ placing, submitAll, counted, failed }: Place
   return async (body, signal) => {
     const requests = ordersIn(parseJsonObject(body));
     const append = createCommonAppend(requests.length, (commands) => submitAll(commands, signal));
+    const marketIds = requests.map(marketIn);
     const results = await Promise.all(requests.map(async (request, i) => {
       const item = append.item(i);
+      const followsOthers = marketIds.indexOf(marketIds[i]) < i;
       try {
-        const { body: answered } = await placeOne(placing, request, { ...item, signal });
+        const { body: answered } = await placeOne(placing, request, { ...item, followsOthers, signal });
         counted('accepted');
         return `{"status":200,"body":${answered}}`;
       } catch (error) {
@@ -46,6 +48,12 @@ export function createPlaceOrders({ placing, submitAll, counted, failed }: Place
     }));
     return { body: `{"results":[${results.join()}]}` };
   };
+}
+
+/** The market that an item names, in any form; undefined for none. */
+function marketIn(request: unknown): string | undefined {
+  const { marketId } = (request as { readonly order?: { readonly marketId?: unknown } } | null)?.order ?? {};
+  return typeof marketId === 'string' ? marketId.toLowerCase() : undefined;
 }
 
 function placeOne(placing: OrderPlacing, request: unknown, how: Parameters<OrderPlacing>[1]): Promise<Answer> {

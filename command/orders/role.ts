@@ -77,13 +77,13 @@ export const api: Role<ApiPorts, ServingRole> = {
     const exposures = await startExposures(ports);
     const findOrder = createOrderFinder(view, reads.order);
     const domainOf = (chainId: number) => domains.get(chainId);
+    const caughtUp = createCaughtUp({ log, view, outcomeOf, withinMs: ANSWER_WITHIN_MS });
     const placing = createOrderPlacing({
-      view, domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
+      view, caughtUp, domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
       permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
       maxOpenOrders: limits.maxOpenOrders, minSizeOf: (chainId) => minOrderSizeOf(chains.get(chainId)?.chain),
     });
     const cancelOrder = createCancelOrder({ auth: ports.cancelAuth, domainOf, recovery, submit, findOrder, now });
-    const caughtUp = createCaughtUp({ log, view, outcomeOf, withinMs: ANSWER_WITHIN_MS });
     const signed = { view, auth: ports.cancelAuth, domains, recovery, submit, findOrder, originalOutcome: outcomeOf, caughtUp, now };
     const placeOrders = createPlaceOrders({ placing, submitAll, counted: (result) => { metrics.order(result); }, failed: ports.failed });
     const syncPosition = createPositionSync({ view, reads, chains, submit, now, watch: ports.watch });

@@ -84,6 +84,18 @@ function placeOrder(state: State, command: PlaceOrder, position: number): Event[
   }
   const refusal = refusalOf(state, command, state.now);
   if (refusal !== undefined) return rejected(refusal, command.orderHash);
+  const events = effectOf(state, command, position);
+  const byBook = refusalIn(events, command);
+  return byBook === undefined ? events : rejected(byBook, command.orderHash);
+}
+
+/** Why the book, as it is, stands in the way of an order that `refusalOf` does not refuse; undefined when it does not. */
+export function refusalByBook(state: State, command: PlaceOrder): RejectionCode | undefined {
+  return command.timeInForce === 'FOK' || command.postOnly === true ? refusalIn(effectOf(state, command, state.position), command) : undefined;
+}
+
+/** What the order causes when it is accepted, whatever its terms say of that. */
+function effectOf(state: State, command: PlaceOrder, position: number): Event[] {
   const { orderHash, marketId, trader, side, outcome, price, size, nonce, expiration } = command;
   const events: Event[] = [{
     type: 'OrderAccepted', v: 1, orderHash, orderNumber: position, marketId, side, outcome, price, trader, size, nonce, expiration,
@@ -95,12 +107,12 @@ function placeOrder(state: State, command: PlaceOrder, position: number): Event[
     trader: state.traderIndex.get(trader) ?? -1, address: trader, side, outcome, price,
     remaining: parseUint64(size), terms: terms === undefined ? 0 : termBits(terms), sweeps: state.sweeps, workLeft: WORK_LIMIT,
   }, events);
-  const byBook = terms === undefined ? undefined : refusalByBook(command, events);
-  return byBook === undefined ? events : rejected(byBook, orderHash);
+  return events;
 }
 
 /** Why an order may not have what it would cause, by its terms; undefined when it may. A remainder comes last, and never rests here. */
-function refusalByBook({ orderHash, timeInForce, postOnly }: PlaceOrder, events: readonly Event[]): RejectionCode | undefined {
+function refusalIn(events: readonly Event[], { orderHash, timeInForce, postOnly }: PlaceOrder): RejectionCode | undefined {
+  if (timeInForce === undefined && postOnly === undefined) return undefined;
   const last = events.at(-1);
   if (timeInForce === 'FOK' && last?.type === 'OrderCancelled' && last.orderHash === orderHash) return 'not_filled';
   return postOnly === true && events.some(({ type }) => type === 'FillMatched') ? 'would_match' : undefined;

@@ -8,7 +8,7 @@ import type { RejectionCode } from '../records/events.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
 import { isResolved } from '../rules/boundaries.js';
 import { chainCursor } from '../rules/chain-cursor.js';
-import { nextDue, refusalOf } from '../rules/decide.js';
+import { nextDue, refusalByBook, refusalOf } from '../rules/decide.js';
 import {
   FILLED, OPEN, findMarket, marketOf, marketOfToken, ownerOf,
   type Boundary, type ChainCursor, type Market, type OpenProposal, type OpenRelay, type QuickTerms, type State,
@@ -80,6 +80,8 @@ export interface EngineView {
    * would match, and whether it comes too late while the history's time is not past its `notAfter` yet. The order must not be known.
    */
   refusalOf(order: PlaceOrder): RejectionCode | undefined;
+  /** Why the book, as it is, stands in the way of an order that `refusalOf` does not refuse; undefined when it does not. */
+  refusalByBook(order: PlaceOrder): RejectionCode | undefined;
   /** Until when the engine rejects the trader's new orders (`trader_suspended`), in milliseconds since the Unix epoch; 0 for never suspended. */
   suspendedUntil(trader: string): number;
   /** The number of the trader's open orders in all markets. Orders that a sweep will cancel count until they are cancelled. */
@@ -141,6 +143,7 @@ export function viewOf(engine: Engine): EngineView {
     isKnownToken: (token) => marketOfToken(state, token) !== undefined,
     order: (orderHash) => orderView(state, orderHash),
     refusalOf: (order) => refusalAhead(state, order),
+    refusalByBook: (order) => refusalByBook(state, order),
     suspendedUntil: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.latestDefault?.suspendedUntil ?? 0,
     openOrderCount: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.openCount ?? 0,
     switchOf: (asked) => switchOf(state, asked),

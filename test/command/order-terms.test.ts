@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Answer } from '../../command/orders/answer.js';
 import { RequestError } from '../../engine/records/errors.js';
 import {
-  START_MS, alice, anOrder, bob, bodyOf, createCommandStack, refused, signOrder, signedBody, type CommandStack, type Fields,
+  START_MS, alice, anOrder, bob, bodyOf, createCommandStack, marketId, refused, signOrder, signedBody, type CommandStack, type Fields,
 } from '../support/command-stack.js';
 
 const fieldsIn = ({ body }: Answer) => JSON.parse(body) as Fields;
@@ -54,24 +54,44 @@ describe('an order with terms', () => {
     assert.equal('remainingSize' in fieldsIn(resting), false);
   });
 
-  it('is refused because of the book by the engine, each time anew, and is not known then', async () => {
+  it('is refused because of the book each time anew, without a record, and is not known then', async () => {
     const fok = await bodyWith({ timeInForce: 'FOK' }, { size: 11, nonce: 1 });
-    for (const written of [1, 2]) {
-      const before = stack.commands.length;
-      await refused(stack.place(fok), 'not_filled');
-      assert.equal(stack.commands.length - before, 1, `try ${written} is decided by the engine`);
-    }
+    const before = stack.commands.length;
+    for (let n = 0; n < 2; n++) await refused(stack.place(fok), 'not_filled');
+    assert.equal(stack.commands.length, before);
     await stack.place(await signedBody({ side: 1, size: 1, nonce: 2 }, bob));
     await refused(stack.place(await bodyWith({ postOnly: true }, { nonce: 1, size: 1 })), 'would_match');
     assert.equal(fieldsIn(await stack.place(fok))['matches'], 2);
   });
 
-  it('that comes too late leaves one record, after which the replica refuses it', async () => {
+  it('that the book turns against after the look at it is refused by the engine', async () => {
+    stack.beforeSubmit = () => {
+      stack.beforeSubmit = () => undefined;
+      const [ask] = stack.commands.slice(2);
+      if (ask?.kind === 'PlaceOrder') stack.run({ kind: 'CancelOrder', v: 1, at: START_MS, orderHash: ask.orderHash, marketId: ask.marketId });
+    };
+    await refused(stack.place(await bodyWith({ timeInForce: 'FOK' }, { size: 10, nonce: 1 })), 'not_filled');
+    assert.equal(stack.commands.at(-1)?.kind, 'PlaceOrder');
+  });
+
+  it('that another process has placed a moment ago is a repeat, whatever the book says by now', async () => {
+    const body = await bodyWith({ timeInForce: 'FOK' }, { size: 10, nonce: 1 });
+    const other = await createCommandStack();
+    await other.place(await signedBody({ side: 1, size: 10, nonce: 9 }, bob));
+    await other.place(body);
+    const [ask] = stack.commands.slice(2);
+    if (ask?.kind === 'PlaceOrder') stack.run({ kind: 'CancelOrder', v: 1, at: START_MS, orderHash: ask.orderHash, marketId });
+    stack.behind.push(...other.commands.slice(2));
+    const answer = await stack.place(body);
+    assert.deepEqual([fieldsIn(answer)['matches'], answer.headers], [1, { 'Idempotent-Replayed': 'true' }]);
+  });
+
+  it('that comes too late leaves one record, not its own, after which the replica refuses it', async () => {
     const body = await bodyWith({ notAfter: START_MS + 5_000 }, { nonce: 1, price: 1 });
     stack.clock.atMs = START_MS + 5_001;
     const before = stack.commands.length;
     for (let n = 0; n < 3; n++) await refused(stack.place(body), 'too_late');
-    assert.equal(stack.commands.length - before, 1);
+    assert.deepEqual(stack.commands.slice(before), [{ kind: 'AdvanceClock', v: 1, at: START_MS + 5_001 }]);
   });
 
   it('that was accepted is answered again after its notAfter, without a record', async () => {

@@ -175,6 +175,18 @@ describe('service: HTTP shell', () => {
     await own.stop();
   });
 
+  it('counts a batch as its orders, and refuses one that is larger than what is left, without counting the rest of it', async () => {
+    const own = await startShell({ app: { limiters: createLimiters({ windowS: 60, orders: 5, reads: 0 }) } });
+    const place = (orders: number) => once(own.port, 'POST', '/api/v1/orders/batch', { body: JSON.stringify({ orders: Array.from({ length: orders }, () => ({})) }) });
+    const first = await place(3);
+    assert.match(first.headers['ratelimit'] ?? '', /^"orders"; r=2; t=\d+$/);
+    const refused = await place(3);
+    assert.deepEqual([refused.status, problem(refused.body).code], [429, 'rate_limited']);
+    assert.notEqual((await place(1)).status, 429);
+    assert.equal((await place(1)).status, 429);
+    await own.stop();
+  });
+
   it('believes X-Forwarded-For only as far as there are proxies of ours', async () => {
     for (const [trustProxy, expected] of [[0, 429], [1, 200]]) {
       const limiters = createLimiters({ windowS: 60, orders: 1, reads: 0 });

@@ -68,6 +68,32 @@ describe('group commit', () => {
     assert.deepEqual(await memory.read('commands', 0, 100), placed(0, records));
   });
 
+  it('keeps records that belong together in one append, at positions that follow each other', async () => {
+    const { commit, memory, sizes, end, untilSent } = setUp({ maxBatch: 4 });
+    const records = newRecords(8);
+    const [alone, together, last] = [commit.append(records[0]!), commit.appendAll(records.slice(1, 5)), commit.appendAll(records.slice(5))];
+    await untilSent();
+    assert.equal(commit.queued(), 7);
+    for (let batches = 0; batches < 3; batches++) await end();
+    assert.deepEqual([await alone, await together, await last], [0, 1, 5]);
+    assert.deepEqual(sizes, [1, 4, 3]);
+    assert.deepEqual(await memory.read('commands', 0, 100), placed(0, records));
+  });
+
+  it('refuses records that belong together when not all of them fit into the queue, and withdraws them together', async () => {
+    const { commit, sizes, end, untilSent } = setUp({ maxQueued: 4 });
+    const sent = commit.append(newRecords(1)[0]!);
+    await untilSent();
+    const leaving = new AbortController();
+    const withdrawn = commit.appendAll(newRecords(3), leaving.signal);
+    await assert.rejects(commit.appendAll(newRecords(2)), QueueFull);
+    leaving.abort(new Error('gone'));
+    await assert.rejects(withdrawn, /gone/);
+    assert.equal(commit.queued(), 0);
+    await end();
+    assert.deepEqual([await sent, sizes], [0, [1]]);
+  });
+
   it('keeps batches within their number and bytes; a larger record goes alone', async () => {
     const { commit, sizes, end } = setUp({ maxBatch: 3, maxBatchBytes: 100 });
     const bytes = [40, 40, 40, 500, 1, 1, 1, 1];

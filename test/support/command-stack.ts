@@ -97,7 +97,7 @@ export async function createCommandStack({ minSize = 1, maxOpenOrders = 5_000 } 
     return Promise.resolve();
   };
   const parts = {
-    view, maxOpenOrders, minSizeOf: () => minSize,
+    view, caughtUp, maxOpenOrders, minSizeOf: () => minSize,
     domainOf: (chainId: number) => chainId === domain.chainId ? prepared : undefined,
     permitDigestOf: (chainId: number) => chainId === domain.chainId ? stack.permitDigest : undefined,
     exposureOf: (chainId: number) => chainId === domain.chainId ? stack.exposure : undefined,
@@ -115,7 +115,7 @@ export async function createCommandStack({ minSize = 1, maxOpenOrders = 5_000 } 
   }
   const placing = createOrderPlacing(parts);
   const requestsWith = (auth: 'required' | 'open'): TraderRequests => {
-    const signed = { ...parts, auth, caughtUp, domains: new Map([[domain.chainId, prepared]]) };
+    const signed = { ...parts, auth, domains: new Map([[domain.chainId, prepared]]) };
     return {
       placeOrders: createPlaceOrders({ placing, submitAll, counted: () => undefined, failed: (error) => { throw error as Error; } }),
       cancelOrders: createCancelOrders(signed), cancelAll: createCancelAll(signed), cancelAfter: createCancelAfter(signed),
