@@ -4,6 +4,7 @@ import type { AllOrdersCancelled, CancelAfterArmed, CancelAfterDisarmed, NonceFl
 import { ALL_MARKETS } from '../records/fields.js';
 import { clearingPull } from './decide-cancels.js';
 import { floorPull } from './decide-chain.js';
+import { WORK_LIMIT } from './limits.js';
 import type { State } from './state.js';
 import { cancelAllKey, type Clearing, type Trader } from './trader.js';
 
@@ -79,12 +80,13 @@ export function raiseFloor(state: State, { chainId, trader: address, belowNonce 
 }
 
 /** AllOrdersCancelled: orders that the command has no work left for are the sweep's. */
-export function cancelAll(state: State, { chainId, trader: address, marketId, deadline }: AllOrdersCancelled): void {
+export function cancelAll(state: State, { chainId, trader: address, marketId, orders, deadline }: AllOrdersCancelled): void {
   const trader = traderOf(state, address);
   const { position, now } = state;
   const isAll = marketId === ALL_MARKETS;
   const market = state.marketIndex.get(marketId);
-  state.sweeps.push(clearingPull({ trader: trader.index, chainId, market, before: position }));
+  // A sweep that finds nothing would make the clock write a command.
+  if (orders > WORK_LIMIT) state.sweeps.push(clearingPull({ trader: trader.index, chainId, market, before: position }));
   clear(trader, isAll ? chainId : marketId, { before: position, reason: 'user' });
   if (deadline === null) return;
   trader.cancelAlls ??= new Map();

@@ -19,9 +19,11 @@ const metrics = createMetrics();
 let position = 0;
 const orders = countedOrders(metrics, {
   placeOrder: createPlaceOrder(createOrderPlacing({
-    view: { market: () => ({ chainId: domain.chainId }), order: () => undefined, refusalOf: () => undefined, refusalByBook: () => undefined, time: 0, suspendedUntil: () => 0,
+    view: { market: () => ({ chainId: domain.chainId }), order: () => undefined, refusalOf: () => undefined, refusalByBook: () => undefined,
+      time: 0, suspendedUntil: () => 0,
       openOrderCount: () => 0 },
-    caughtUp: () => Promise.resolve(), maxOpenOrders: 1, minSizeOf: () => 1, domainOf: () => prepared, permitDigestOf: () => undefined, exposureOf: () => undefined,
+    caughtUp: () => Promise.resolve(),
+    maxOpenOrders: 1, minSizeOf: () => 1, domainOf: () => prepared, permitDigestOf: () => undefined, exposureOf: () => undefined,
     recovery: await createSignerRecovery(keccak256),
     submit: (command) => Promise.resolve({
       position: position++,

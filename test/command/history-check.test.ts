@@ -33,8 +33,10 @@ describe('a history under other settings', () => {
     });
     if (withOrder) {
       const place = createPlaceOrder(createOrderPlacing({
-        view: { market: () => domain, order: () => undefined, refusalOf: () => undefined, refusalByBook: () => undefined, time: 0, suspendedUntil: () => 0, openOrderCount: () => 0 },
-        caughtUp: () => Promise.resolve(), maxOpenOrders: 1, minSizeOf: () => 1, domainOf: () => prepareDomain(keccak256, domain), submit: record,
+        view: { market: () => domain, order: () => undefined, refusalOf: () => undefined, refusalByBook: () => undefined,
+          time: 0, suspendedUntil: () => 0, openOrderCount: () => 0 },
+        caughtUp: () => Promise.resolve(),
+        maxOpenOrders: 1, minSizeOf: () => 1, domainOf: () => prepareDomain(keccak256, domain), submit: record,
         permitDigestOf: () => undefined, exposureOf: () => undefined, recovery: await createSignerRecovery(keccak256),
         findOrder: () => Promise.resolve(undefined), originalOutcome: () => Promise.reject(new Error('none')), now: () => START_MS,
       }));

@@ -24,7 +24,7 @@ describe(`the engine and the reference engine over long histories (SEED=${SEED})
   for (const seed of seeds(6)) {
     it(`agree over ${PILE.commands} commands that pile up orders to the limits of work, seed ${seed}`, () => {
       const expected = ['match_limit', 'market_closed', 'settlement_failed', 'expired', 'FillMatched'];
-      compareHistories(withOrderControl(createRandomCommands(seed, pile), seed, 1_500), { ...PILE, expected });
+      compareHistories(withOrderControl(createRandomCommands(seed, pile), seed, 6_000), { ...PILE, expected });
     });
   }
 

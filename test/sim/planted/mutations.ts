@@ -116,13 +116,6 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'const submitted = await underway.start(', to: 'void parts.submit(command, signal).catch(() => undefined); return cancelledAnswer(orderHash, order, order.remaining, undefined); const submitted = await underway.start(',
   },
   {
-    name: 'all orders are said to be cancelled before the command is written', breaks: 'a cancelled order is not filled',
-    file: 'command/orders/cancel-all.js',
-    from: 'const { position, outcome } = await parts.submit(command, signal);',
-    to: 'void parts.submit(command, signal).catch(() => undefined); return { body: bodyOf(command, 0), position: 0 }; '
-      + 'const { position, outcome } = await parts.submit(command, signal);',
-  },
-  {
     name: 'an order is acknowledged with the position before its own', breaks: 'no acknowledged order is lost',
     file: 'command/orders/place-order.js',
     from: 'case \'OrderAccepted\': return { body: `{${acceptedFields(orderHash, outcome)}}`, position };',
