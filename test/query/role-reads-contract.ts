@@ -1,9 +1,9 @@
 /** What roles get from the read models, wherever those are: Postgres', and those in memory that the simulation and the harness use. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
 import type { OrderReads } from '../../command/orders/role.js';
+import type { EndedRelays } from '../../command/relayer/role.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Event } from '../../engine/records/events.js';
-import type { EndedRelays } from '../../query/ended-relays.js';
 import { createReferenceEngine } from '../reference/engine.js';
 import { referencePositions } from '../reference/positions.js';
 import { outcomesOf, randomOutcomes } from '../support/projected.js';

@@ -1,12 +1,12 @@
 /** The read models in memory, as far as roles ask them: what is recorded is folded when somebody asks. */
 import type { RecordedOrder } from '../../../command/orders/order-finder.js';
 import type { OrderReads } from '../../../command/orders/role.js';
+import type { EndedRelays } from '../../../command/relayer/role.js';
 import type { LogRecord } from '../../../engine/log/log.js';
 import { decodeOutcome, type CommandOutcome } from '../../../engine/records/codec.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Event } from '../../../engine/records/events.js';
 import { pause } from '../../../engine/waiting.js';
-import type { EndedRelays } from '../../../query/ended-relays.js';
 import { referencePositions } from '../../reference/positions.js';
 
 export interface MemoryReads extends OrderReads, EndedRelays {
