@@ -4,8 +4,7 @@ import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
 import { getResolution, resolution } from '../../query/resolution.js';
 import { createWaysOut } from '../../command/chain/ways-out.js';
 import { address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
-import { chainOf } from '../support/deployed-chain.js';
-import { madeUpContracts } from '../support/made-up-contracts.js';
+import { chainOf, madeUpContracts } from '../support/chain-settings.js';
 
 const marketId = bytes32(1);
 const EXPIRATION = 2_000_000_000;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Chain } from '../../command/chain/chain.js';
 import { parseConfig } from '../../service/config.js';
 import { welcome, welcomeText, type Market, type Welcome } from '../../stack/welcome.js';
-import { madeUpContracts } from '../support/made-up-contracts.js';
+import { madeUpContracts } from '../support/chain-settings.js';
 
 const contracts = madeUpContracts('a');
 const polygon: Chain = {

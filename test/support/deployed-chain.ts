@@ -9,6 +9,7 @@ import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
 import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import { deployContracts, type DeployedContracts } from '../../stack/chain/deploy-contracts.js';
+import { chainOf } from './chain-settings.js';
 import { TEST_CHAIN_ID } from './chain.js';
 import { chainWithContracts } from './contracts-state.js';
 
@@ -104,15 +105,6 @@ function contractsOn<Node extends ActingNode>(
   const accounts = testAccounts();
   const chain = chainOf(deployed, { chainId, ...changes });
   return { ...node, ...actionsOn(node, chain, accounts[0]!), chain, accounts, operator: accounts[0]!, operatorKey: accounts[0]!.privateKey };
-}
-
-/** The settings of a chain with these contracts. */
-export function chainOf({ deploymentBlock, ...addresses }: DeployedContracts, changes: Partial<Chain> & Pick<Chain, 'chainId'>): Chain {
-  const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as typeof addresses;
-  return {
-    name: 'Test chain', testnet: true, confirmations: 0, startBlock: deploymentBlock, contracts, domainName: 'Prediction Exchange Settlement',
-    exposureCheck: false, ...changes,
-  };
 }
 
 const abis = {

@@ -13,7 +13,7 @@ import { prepareAction, type Message } from '../../command/signing/action-digest
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
-import { madeUpContracts } from './made-up-contracts.js';
+import { madeUpContracts } from './chain-settings.js';
 
 export const NOW_S = 1_800_000_000;
 export const CHAIN_ID = 137;
