@@ -1,5 +1,5 @@
 /** Backs up the log of a running exchange, checks a backup by replaying it, and restores one into an empty log, whatever the store. */
-import { LARGEST_APPEND } from '../../engine/log/append-size.js';
+import { LARGEST_APPEND } from '../../engine/log/append-check.js';
 import { fewerCommands } from '../../engine/log/known.js';
 import { WrongPosition, type Log, type LogRecord, type NewRecord, type Stream } from '../../engine/log/log.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
