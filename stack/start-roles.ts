@@ -57,7 +57,7 @@ function placesOf({ processes, port, metricsPort }: Config): readonly ChildPlace
   };
   const nth = (first: number, i: number): number => first === 0 ? 0 : first + i;
   return [...processes].sort((a, b) => rank(a) - rank(b)).map((roles, i) => (
-    { roles, port: nth(port, i), metricsPort: metricsPort === undefined ? undefined : nth(metricsPort, i) }));
+    { roles, port: nth(port, i), metricsPort: metricsPort && { ...metricsPort, port: nth(metricsPort.port, i) } }));
 }
 
 function nameOf({ roles }: ChildPlace): string {

@@ -4,18 +4,20 @@ import {
   nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName, type SigningGrounds,
 } from '../../command/signing/signed-actions.js';
 import type { OrderDomain, SigningDomain } from '../../command/signing/typed-data.js';
+import { NO_CHAIN } from '../chains/no-chain.js';
 import type { Config } from '../config.js';
 
-export function orderDomain({ domainName, chainId, contracts }: Pick<Chain, 'domainName' | 'chainId' | 'contracts'>): OrderDomain {
+export function orderDomain(
+  { domainName, chainId, contracts }: Pick<Chain, 'domainName' | 'chainId'> & { readonly contracts: Pick<Chain['contracts'], 'settlement'> },
+): OrderDomain {
   return { name: domainName, version: '1', chainId, verifyingContract: contracts.settlement };
 }
 
-/** The signing domain of each chain; with CHAINS=none, the domain that the settings describe. */
+/** The signing domain of each chain; with CHAINS=none, that of no chain. */
 export function orderDomains(
-  { settlementDomainName: name, chainId, settlementAddress: verifyingContract }: Pick<Config, 'settlementDomainName' | 'chainId' | 'settlementAddress'>,
-  chains: readonly { readonly chain: Chain }[],
+  { chainId }: Pick<Config, 'chainId'>, chains: readonly { readonly chain: Chain }[],
 ): readonly OrderDomain[] {
-  return chains.length > 0 ? chains.map(({ chain }) => orderDomain(chain)) : [{ name, version: '1', chainId, verifyingContract }];
+  return chains.length > 0 ? chains.map(({ chain }) => orderDomain(chain)) : [orderDomain({ ...NO_CHAIN, chainId })];
 }
 
 /** A signed action as clients see it: all that `signTypedData` needs besides the message. */
@@ -38,7 +40,7 @@ export function shownActions(
   ])) as Record<SignedActionName, ShownAction>;
 }
 
-/** The actions of a stack without a chain: orders and cancels, in the domain of the settings. */
+/** The actions of a stack without a chain: orders and cancels, in its domain. */
 export function orderActions(domain: SigningDomain): Readonly<Record<'order' | 'cancel', ShownAction>> {
   return { order: shownAction(signedActions.order, domain), cancel: shownAction(signedActions.cancel, domain) };
 }

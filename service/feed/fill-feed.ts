@@ -38,11 +38,10 @@ export async function kafkaOf({ config, logger }: Pick<Parts, 'config' | 'logger
 
 async function accessOf(config: Config): Promise<KafkaAccess> {
   const ca = config.kafkaSslCa === '' ? undefined : await contentOf('KAFKA_SSL_CA', config.kafkaSslCa);
-  const password = config.kafkaPasswordFile === '' ? config.kafkaPassword : (await contentOf('KAFKA_PASSWORD_FILE', config.kafkaPasswordFile)).trim();
   return {
     brokers: config.kafkaBrokers,
     ...config.kafkaSsl ? { tls: ca === undefined ? {} : { ca } } : {},
-    ...config.kafkaUsername === '' ? {} : { user: { mechanism: config.kafkaMechanism, username: config.kafkaUsername, password } },
+    ...config.kafkaUsername === '' ? {} : { user: { mechanism: config.kafkaMechanism, username: config.kafkaUsername, password: config.kafkaPassword } },
   };
 }
 

@@ -25,35 +25,30 @@ export interface KafkaSettings {
   readonly kafkaSsl: boolean;
   readonly kafkaUsername: string;
   readonly kafkaPassword: string;
-  readonly kafkaPasswordFile: string;
   readonly kafkaMechanism: string;
-  readonly kafkaReplication: number;
-  readonly kafkaMinInsync: number;
 }
 
 /** Those that count only with KAFKA_BROKERS. */
 export const KAFKA_DETAILS = [
-  'KAFKA_TOPIC', 'KAFKA_TOPIC_V2', 'KAFKA_GROUP', 'KAFKA_SSL_CA', 'KAFKA_SSL', 'KAFKA_USERNAME', 'KAFKA_PASSWORD', 'KAFKA_PASSWORD_FILE', 'KAFKA_MECHANISM', 'KAFKA_REPLICATION',
-  'KAFKA_MIN_INSYNC',
+  'KAFKA_TOPIC', 'KAFKA_TOPIC_V2', 'KAFKA_GROUP', 'KAFKA_SSL_CA', 'KAFKA_SSL', 'KAFKA_USERNAME', 'KAFKA_PASSWORD', 'KAFKA_MECHANISM', 'KAFKA_REPLICATION',
 ] as const;
+
+/** How many of a topic's copies must have a message before it counts as published: without one of them, publishing goes on. */
+export function minInsyncOf(replication: number): number {
+  return Math.max(1, replication - 1);
+}
 
 /** What is wrong with the settings together. */
 export function kafkaProblems(settings: KafkaSettings, isGiven: (name: string) => boolean): string[] {
-  const {
-    kafkaBrokers, kafkaTopic, kafkaTopicV2, kafkaSsl, kafkaUsername, kafkaPassword, kafkaPasswordFile, kafkaMechanism, kafkaReplication,
-    kafkaMinInsync,
-  } = settings;
+  const { kafkaBrokers, kafkaTopic, kafkaTopicV2, kafkaSsl, kafkaUsername, kafkaPassword, kafkaMechanism } = settings;
   if (kafkaBrokers.length === 0) return KAFKA_DETAILS.filter(isGiven).map((name) => `${name}: has no effect without KAFKA_BROKERS: unset it, or set KAFKA_BROKERS`);
   const problems: string[] = [];
-  const hasPassword = kafkaPassword !== '' || kafkaPasswordFile !== '';
-  if (kafkaUsername !== '' && !hasPassword) problems.push('KAFKA_USERNAME: needs KAFKA_PASSWORD or KAFKA_PASSWORD_FILE');
-  if (kafkaUsername === '' && hasPassword) problems.push('KAFKA_USERNAME: is missing, since there is a password');
-  if (kafkaPassword !== '' && kafkaPasswordFile !== '') problems.push('KAFKA_PASSWORD_FILE: there is KAFKA_PASSWORD too: unset one of them');
+  if (kafkaUsername !== '' && kafkaPassword === '') problems.push('KAFKA_USERNAME: needs KAFKA_PASSWORD');
+  if (kafkaUsername === '' && kafkaPassword !== '') problems.push('KAFKA_USERNAME: is missing, since there is a password');
   if (kafkaUsername !== '' && kafkaMechanism === 'plain' && !kafkaSsl && !kafkaBrokers.every((each) => isLoopback(each.replace(/:\d+$/, '')))) {
     problems.push('KAFKA_MECHANISM: plain shows the password to the network without KAFKA_SSL');
   }
   if (kafkaTopic === kafkaTopicV2) problems.push('KAFKA_TOPIC_V2: expected another topic than KAFKA_TOPIC: each version has numbers of its own');
   if (kafkaTopic === NO_TOPIC) problems.push('KAFKA_TOPIC: expected the name of a topic; only KAFKA_TOPIC_V2 may be none');
-  if (kafkaMinInsync > kafkaReplication) problems.push(`KAFKA_MIN_INSYNC: expected at most KAFKA_REPLICATION, ${kafkaReplication}, not "${kafkaMinInsync}"`);
   return problems;
 }

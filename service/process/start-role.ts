@@ -8,15 +8,18 @@ import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
 import { openRecorderSession } from '../../command/prices/sole-recorder.js';
 import { openStore } from '../../command/settlement/postgres-store.js';
+import { marketsAhead } from '../../command/quick/terms.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import type { Report } from '../../engine/report.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { pause } from '../../engine/waiting.js';
+import { mostPriceStreams } from '../../query/price-stream.js';
 import { openMissingMarkets, readCatalogue } from '../chains/catalogue.js';
-import { NO_TOPIC } from '../feed/kafka-settings.js';
+import { NO_TOPIC, minInsyncOf } from '../feed/kafka-settings.js';
 import { reportTo } from '../logger.js';
 import { createRecurring } from '../recurring.js';
 import { startProjectionThread } from '../projection-thread/thread.js';
+import { MAX_QUEUED_ORDERS } from '../roles/api-state.js';
 import { endedRelaysIn } from '../roles/handlers/ended-relays.js';
 import type { FeedKafka } from '../roles/feed.js';
 import type { RoleName } from '../roles/role-names.js';
@@ -71,10 +74,11 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<RunningRo
   },
   async prices(parts) {
     const { prices } = await import('../roles/prices.js');
-    const { config: { quickAssets: assets, quickIntervalS: intervalS, quickAhead: ahead }, urls, machine } = parts;
+    const { config: { quickAssets: assets, quickIntervalS: intervalS }, urls, machine } = parts;
     const report = reportTo(parts.logger);
     return prices.start({
-      ...parts, replica: await parts.replica(), sources: await openSources(parts, report), assets, schedule: { assets, intervalS, ahead },
+      ...parts, replica: await parts.replica(), sources: await openSources(parts, report), assets,
+      schedule: { assets, intervalS, ahead: marketsAhead(intervalS) },
       openRecorderSession: (session) => openRecorderSession({ ...session, url: urls.outbox }), laneUser: laneUserOf(parts),
       tickMs: machine.lookEveryMs, report,
     });
@@ -84,7 +88,7 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<RunningRo
     const { config, conditions, logger } = parts;
     return query.start({
       ...parts, db: await parts.readModels(), isDatabaseAway: () => conditions.isAway('read models'), assets: config.quickAssets,
-      streamLimits: config, priceStreamFailed: createRecurring({ logger, what: 'price stream' }),
+      streamLimits: { ...config, maxPriceStreams: mostPriceStreams(config) }, priceStreamFailed: createRecurring({ logger, what: 'price stream' }),
     });
   },
   async api(parts) {
@@ -92,7 +96,7 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<RunningRo
     const { config } = parts;
     return api.start({
       ...parts, replica: await parts.replica(), db: await parts.readModels(), recovery: await createSignerRecovery(parts.keccak256),
-      admit: parts.conditions.admit, limits: config, cancelAuth: config.cancelAuth,
+      admit: parts.conditions.admit, limits: { ...config, maxQueuedOrders: MAX_QUEUED_ORDERS }, cancelAuth: config.cancelAuth,
     });
   },
 };
@@ -117,19 +121,18 @@ async function openCatalogue({ config, log, keccak256, clock }: SharedParts, { v
 /** The cluster in which the fill feed is published; undefined without KAFKA_BROKERS. */
 async function feedKafka({ config, logger }: SharedParts): Promise<FeedKafka | undefined> {
   if (config.kafkaBrokers.length === 0) return undefined;
-  const { kafkaTopic: topic, kafkaTopicV2, kafkaReplication: replication, kafkaMinInsync: minInsync } = config;
+  const { kafkaTopic: topic, kafkaTopicV2, kafkaReplication: replication } = config;
   const { kafkaOf } = await import('../feed/fill-feed.js');
   const topicV2 = kafkaTopicV2 === NO_TOPIC ? undefined : kafkaTopicV2;
-  return { open: await kafkaOf({ config, logger }, 'feed'), topic, topicV2, replication, minInsync };
+  return { open: await kafkaOf({ config, logger }, 'feed'), topic, topicV2, replication, minInsync: minInsyncOf(replication) };
 }
 
 async function openSources({ config, clock }: SharedParts, report: Report): Promise<readonly PriceSource[]> {
-  const { priceSources: names, pythApiKey, quickAssets: assets } = config;
+  const { priceSources: names, priceUrls: urls, pythApiKey, quickAssets: assets } = config;
   if (names.length === 0 || assets.length === 0) return [];
-  const { pythUrl: pyth, coinbaseUrl: coinbase, coinbaseStreamUrl: coinbaseStream, binanceUrl: binance, binanceStreamUrl: binanceStream } = config;
   const { createPriceSources } = await import('../../command/prices/price-sources.js');
   const { sources, skipped } = createPriceSources({
-    names, assets, seed: 'prediction-exchange', urls: { pyth, coinbase, coinbaseStream, binance, binanceStream },
+    names, assets, seed: 'prediction-exchange', urls,
     ...pythApiKey === '' ? {} : { pythKey: pythApiKey },
     surroundings: { now: () => clock.now(), random: () => Math.random(), report, fetch, pause },
   });

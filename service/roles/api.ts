@@ -46,7 +46,7 @@ export interface ApiPorts {
   readonly clock: Pick<Clock, 'now'>;
   /** Throws RequestError while no such command may be stamped or written. */
   readonly admit: Conditions['admit'];
-  readonly limits: Pick<Config, 'maxQueuedOrders' | 'maxOpenOrders'>;
+  readonly limits: Pick<Config, 'maxOpenOrders'> & { readonly maxQueuedOrders: number };
   readonly cancelAuth: Config['cancelAuth'];
   readonly metrics: Pick<Metrics, 'batch' | 'order'>;
 }
