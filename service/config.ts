@@ -2,7 +2,7 @@
 import { SIGNED_TOPIC_NAME, TOPIC_NAME } from '../command/feed/kafka/topic-shape.js';
 import type { SourceName } from '../command/prices/observation.js';
 import { PUBLIC_URLS } from '../command/prices/source-urls.js';
-import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems } from './feed/kafka-settings.js';
+import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems, kafkaTls } from './feed/kafka-settings.js';
 import { MAX_QUICK_S, MIN_QUICK_S } from '../engine/rules/limits.js';
 import { ROLE_NAMES } from './roles/role-names.js';
 import { PRICE_URL_NAMES, asset, priceSources, priceUrls } from './price-settings.js';
@@ -63,8 +63,8 @@ const settings = {
   KAFKA_TOPIC_V2: setting(kafkaName, SIGNED_TOPIC_NAME,
     'Topic of the fill feed with the signed orders of each fill, which the feed role makes where it is missing; none: it is not published.'),
   KAFKA_GROUP: setting(kafkaName, 'settlement', 'Consumer group of the settlement role.'),
-  KAFKA_SSL_CA: setting(text(1_000), '', 'File with the certificates that the brokers\' are checked by, in PEM; empty: the usual ones.', { shown: '(those of Node)' }),
-  KAFKA_SSL: setting(flag, (above) => above['kafkaSslCa'] !== '', 'Whether the brokers are reached by TLS.', { shown: 'false (true with KAFKA_SSL_CA)' }),
+  KAFKA_SSL: setting(kafkaTls, false,
+    'Whether the brokers are reached by TLS: true, false, or the file with the certificates that theirs are checked by, in PEM; with true, by those of Node.'),
   KAFKA_USERNAME: setting(text(1_000), '', 'User at the brokers, with SASL.', { shown: '(none)' }),
   KAFKA_PASSWORD: setting(text(1_000), '', 'The user\'s password.', { shown: '(none)', secret: true }),
   KAFKA_MECHANISM: setting(oneOf('scram-sha-512', 'scram-sha-256', 'plain'), 'scram-sha-512', 'How the password is shown to the brokers.'),
@@ -104,8 +104,6 @@ const settings = {
     'Gas per hour that the relayer may be asked for by one signer, by the ceilings of its transactions; 0 = no limit.'),
   RELAY_GAS_PER_TOKEN: setting(integer(0, Number.MAX_SAFE_INTEGER), 1_000_000_000,
     'Gas per hour that the relayer may be asked for with one bearer token; 0 = no limit.'),
-  KEEPER_GRACE_S: setting(integer(1, 604_800), 60,
-    'Seconds after a dispute window in which others may settle an undisputed proposal, before the relayer\'s keeper does.'),
   PRICE_SOURCES: setting(priceSources, (above): readonly SourceName[] => isDevelopment(above) && above['chains'] === 'dev' ? ['simulated'] : [],
     'Where the prices of quick markets come from, the best first: pyth, coinbase, binance; or simulated alone, for development; or none.',
     { shown: 'none (simulated with the embedded Postgres and the development chain on loopback)' }),
@@ -115,7 +113,6 @@ const settings = {
     + `${PRICE_URL_NAMES.join(', ')}.`, { shown: '(the providers\' public servers)', secret: true }),
   QUICK_ASSETS: setting(list(asset), ['BTC', 'ETH'], 'Assets of the quick markets, separated by commas or spaces; none: no quick markets are made.', { shown: 'BTC,ETH' }),
   QUICK_INTERVAL_S: setting(integer(MIN_QUICK_S, MAX_QUICK_S), 900, 'Length of a quick market in seconds. Quick markets start at its multiples since the Unix epoch.'),
-  STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops, in milliseconds.'),
   STOP_GRACE_MS: setting(integer(0, 600_000), (above) => above['databaseUrl'] === '' ? 0 : 5_000,
     'Time after SIGTERM in which a process says that it is not ready and goes on serving, until the proxies have noticed, in milliseconds.', { shown: '5000 with DATABASE_URL, else 0' }),
   CLOCK_MAX_JUMP_S: setting(integer(2, 3_153_600_000), 10,

@@ -37,10 +37,10 @@ export async function kafkaOf({ config, logger }: Pick<Parts, 'config' | 'logger
 }
 
 async function accessOf(config: Config): Promise<KafkaAccess> {
-  const ca = config.kafkaSslCa === '' ? undefined : await contentOf('KAFKA_SSL_CA', config.kafkaSslCa);
+  const { kafkaSsl: tls } = config;
   return {
     brokers: config.kafkaBrokers,
-    ...config.kafkaSsl ? { tls: ca === undefined ? {} : { ca } } : {},
+    ...tls === false ? {} : { tls: tls === true ? {} : { ca: await contentOf('KAFKA_SSL', tls) } },
     ...config.kafkaUsername === '' ? {} : { user: { mechanism: config.kafkaMechanism, username: config.kafkaUsername, password: config.kafkaPassword } },
   };
 }

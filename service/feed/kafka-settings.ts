@@ -1,5 +1,5 @@
 /** What the settings about Kafka must be, each alone and together. */
-import { isLoopback, SettingError, type Parse } from '../settings.js';
+import { flag, isLoopback, SettingError, text, type Parse } from '../settings.js';
 
 /** `host:port` of a broker; an IPv6 address is in brackets. */
 export function broker(value: string): string {
@@ -14,6 +14,9 @@ export const kafkaName: Parse<string> = (value) => {
   return value;
 };
 
+/** Whether the brokers are reached by TLS, or the path of the file with the certificates that theirs are checked by. */
+export const kafkaTls: Parse<boolean | string> = (value) => value === 'true' || value === 'false' ? flag(value) : text(1_000)(value);
+
 /** In place of a topic's name: there is none. */
 export const NO_TOPIC = 'none';
 
@@ -22,7 +25,7 @@ export interface KafkaSettings {
   readonly kafkaBrokers: readonly string[];
   readonly kafkaTopic: string;
   readonly kafkaTopicV2: string;
-  readonly kafkaSsl: boolean;
+  readonly kafkaSsl: boolean | string;
   readonly kafkaUsername: string;
   readonly kafkaPassword: string;
   readonly kafkaMechanism: string;
@@ -30,7 +33,7 @@ export interface KafkaSettings {
 
 /** Those that count only with KAFKA_BROKERS. */
 export const KAFKA_DETAILS = [
-  'KAFKA_TOPIC', 'KAFKA_TOPIC_V2', 'KAFKA_GROUP', 'KAFKA_SSL_CA', 'KAFKA_SSL', 'KAFKA_USERNAME', 'KAFKA_PASSWORD', 'KAFKA_MECHANISM', 'KAFKA_REPLICATION',
+  'KAFKA_TOPIC', 'KAFKA_TOPIC_V2', 'KAFKA_GROUP', 'KAFKA_SSL', 'KAFKA_USERNAME', 'KAFKA_PASSWORD', 'KAFKA_MECHANISM', 'KAFKA_REPLICATION',
 ] as const;
 
 /** How many of a topic's copies must have a message before it counts as published: without one of them, publishing goes on. */
@@ -45,7 +48,7 @@ export function kafkaProblems(settings: KafkaSettings, isGiven: (name: string) =
   const problems: string[] = [];
   if (kafkaUsername !== '' && kafkaPassword === '') problems.push('KAFKA_USERNAME: needs KAFKA_PASSWORD');
   if (kafkaUsername === '' && kafkaPassword !== '') problems.push('KAFKA_USERNAME: is missing, since there is a password');
-  if (kafkaUsername !== '' && kafkaMechanism === 'plain' && !kafkaSsl && !kafkaBrokers.every((each) => isLoopback(each.replace(/:\d+$/, '')))) {
+  if (kafkaUsername !== '' && kafkaMechanism === 'plain' && kafkaSsl === false && !kafkaBrokers.every((each) => isLoopback(each.replace(/:\d+$/, '')))) {
     problems.push('KAFKA_MECHANISM: plain shows the password to the network without KAFKA_SSL');
   }
   if (kafkaTopic === kafkaTopicV2) problems.push('KAFKA_TOPIC_V2: expected another topic than KAFKA_TOPIC: each version has numbers of its own');

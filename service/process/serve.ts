@@ -25,6 +25,9 @@ export interface Listener {
   stop(): Promise<void>;
 }
 
+/** Time for requests in flight to be answered when the process stops. */
+export const STOP_TIMEOUT_MS = 10_000;
+
 /** Whoever reads metrics needs few connections. */
 const METRICS_CONNECTIONS = 64;
 
@@ -40,7 +43,7 @@ export async function serve(app: App, { config, metrics, logger, openFiles = ope
     const port = await listen(server, config);
     return {
       url: urlOf({ host: config.host, port }),
-      stop: async () => { await Promise.all([closeServer(app, server, config.stopTimeoutMs), metricsListener?.stop()]); },
+      stop: async () => { await Promise.all([closeServer(app, server, STOP_TIMEOUT_MS), metricsListener?.stop()]); },
     };
   } catch (error) {
     await metricsListener?.stop();
@@ -50,7 +53,7 @@ export async function serve(app: App, { config, metrics, logger, openFiles = ope
 
 /** Serves the metrics at METRICS_PORT; undefined when it is not set. */
 async function serveMetrics({ config, metrics, logger }: Pick<Serving, 'config' | 'metrics' | 'logger'>): Promise<Listener | undefined> {
-  const { metricsPort: place, stopTimeoutMs } = config;
+  const place = config.metricsPort;
   if (place === undefined) return undefined;
   const { host } = place;
   const app = createApp({
@@ -60,5 +63,5 @@ async function serveMetrics({ config, metrics, logger }: Pick<Serving, 'config' 
   const server = createServer(app, { ...TIMEOUTS, maxConnections: METRICS_CONNECTIONS, maxConnectionsPerAddress: 0 });
   const port = await listen(server, { ...place, setting: 'METRICS_PORT' });
   logger.info({ url: `${urlOf({ host, port })}${getMetrics.path}` }, 'metrics');
-  return { url: urlOf({ host, port }), stop: async () => { await closeServer(app, server, stopTimeoutMs); } };
+  return { url: urlOf({ host, port }), stop: async () => { await closeServer(app, server, STOP_TIMEOUT_MS); } };
 }

@@ -69,7 +69,7 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<RunningRo
       ...parts, replica: await parts.replica(), endedRelays: endedRelaysIn(await parts.readModels()), laneUser: laneUserOf(parts),
       recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit,
       quota: { gasPerOwner: BigInt(config.relayGasPerOwner), gasPerToken: BigInt(config.relayGasPerToken) },
-      keeperRules: { ...KEEPER_RULES, graceS: config.keeperGraceS },
+      keeperRules: KEEPER_RULES,
     });
   },
   async prices(parts) {

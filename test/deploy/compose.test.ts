@@ -8,6 +8,7 @@ import { READER } from '../../projections/schema.js';
 import { allEndpoints } from '../../service/endpoints.js';
 import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
 import { logUrlOf, parseConfig } from '../../service/config.js';
+import { STOP_TIMEOUT_MS } from '../../service/process/serve.js';
 import { DEPLOYED_ROLES, SETTING_NAMES, environmentOf, imageEnvironment, instructions, isProgramRole, textOf, yamlOf } from '../support/deploy-files.js';
 
 interface Service {
@@ -78,8 +79,8 @@ describe('deploy: the compose file', () => {
   });
 
   it('lets a process stop in its own time', () => {
-    const { stopTimeoutMs, stopGraceMs } = parseConfig(secretSettings);
-    for (const [name, { stop_grace_period: grace = '10s' }] of processes) assert.ok(Number.parseInt(grace, 10) * 1_000 > stopGraceMs + 2 * stopTimeoutMs, name);
+    const { stopGraceMs } = parseConfig(secretSettings);
+    for (const [name, { stop_grace_period: grace = '10s' }] of processes) assert.ok(Number.parseInt(grace, 10) * 1_000 > stopGraceMs + 2 * STOP_TIMEOUT_MS, name);
   });
 
   it('asks for no more copies of the topic than there are brokers', () => {

@@ -117,14 +117,14 @@ describe('kafka: the feed role', () => {
 
   it('reaches a cluster by the certificates of a file and the password, and names a file that cannot be read', async () => {
     const { address, ca, username, password } = broker.secured;
-    const secured = { KAFKA_SSL_CA: join(directory, 'ca.pem'), KAFKA_PASSWORD: password };
+    const secured = { KAFKA_SSL: join(directory, 'ca.pem'), KAFKA_PASSWORD: password };
     const parts = (environment: Record<string, string>) => {
       const config = parseConfig({ KAFKA_BROKERS: address, KAFKA_USERNAME: username, ...environment });
       return { config, logger: createLogger(config, output), log: createMemoryLog() };
     };
     await assert.rejects(openFillFeed(parts(secured)), (error) => (
-      error instanceof ConfigError && /KAFKA_SSL_CA: .*ca\.pem cannot be read: ENOENT$/.test(error.message)));
-    await writeFile(secured.KAFKA_SSL_CA, ca);
+      error instanceof ConfigError && /KAFKA_SSL: .*ca\.pem cannot be read: ENOENT$/.test(error.message)));
+    await writeFile(secured.KAFKA_SSL, ca);
     const client = (await kafkaOf(parts(secured), 'test'))();
     assert.equal((await client.administer((admin) => admin.describeCluster())).brokers.length, 1);
     await client.close();

@@ -20,10 +20,10 @@ describe('service: configuration', () => {
       chainPort: 8545, devDisputeWindowS: 7_200, exposureCheck: false, chainId: 31_337, catalogue: '', snapshotEvery: 200_000,
       maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined,
       rateLimitOrders: 0, rateLimitReads: 0, quickAssets: ['BTC', 'ETH'], maxPriceStreamsPerAddress: 0,
-      relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000, keeperGraceS: 60,
+      relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000,
       priceSources: ['simulated'], pythApiKey: '', priceUrls: publicUrls, quickIntervalS: 900, clockMaxJumpS: 10, minFreeDiskMb: 512,
-      stopGraceMs: 0, stopTimeoutMs: 10_000, queryDatabaseUrl: '', logUrl: '', outboxUrl: '', allowUnsafePostgres: false,
-      kafkaBrokers: [], kafkaTopic: 'fills.v1', kafkaTopicV2: 'fills.v2', kafkaGroup: 'settlement', kafkaSslCa: '', kafkaSsl: false, kafkaUsername: '', kafkaPassword: '',
+      stopGraceMs: 0, queryDatabaseUrl: '', logUrl: '', outboxUrl: '', allowUnsafePostgres: false,
+      kafkaBrokers: [], kafkaTopic: 'fills.v1', kafkaTopicV2: 'fills.v2', kafkaGroup: 'settlement', kafkaSsl: false, kafkaUsername: '', kafkaPassword: '',
       kafkaMechanism: 'scram-sha-512', kafkaReplication: 3, roles, processes: roles.map((role) => [role]),
     });
     assert.deepEqual(parseConfig({ PORT: '', HOST: ' ' }), config, 'an empty variable is an absent one');
@@ -185,9 +185,9 @@ describe('service: configuration', () => {
 
   it('refuses each setting that there is no more, says what to do instead, and does not show what was given', () => {
     const removed = [
-      'EVENTSTORE_URL', 'KAFKA_PASSWORD_FILE', 'KAFKA_MIN_INSYNC', 'CHAIN_NAME', 'CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS',
+      'EVENTSTORE_URL', 'KAFKA_SSL_CA', 'KAFKA_PASSWORD_FILE', 'KAFKA_MIN_INSYNC', 'CHAIN_NAME', 'CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS',
       'MAX_QUEUED_ORDERS', 'METRICS_HOST', 'RATE_LIMIT_WINDOW_S', 'MAX_PRICE_STREAMS', 'PYTH_URL', 'COINBASE_URL', 'COINBASE_STREAM_URL', 'BINANCE_URL',
-      'BINANCE_STREAM_URL', 'QUICK_AHEAD', 'REQUEST_TIMEOUT_MS', 'KEEP_ALIVE_TIMEOUT_MS', 'CLOCK_ACCEPT_AFTER_S', 'READY_MAX_LAG',
+      'BINANCE_STREAM_URL', 'KEEPER_GRACE_S', 'QUICK_AHEAD', 'REQUEST_TIMEOUT_MS', 'KEEP_ALIVE_TIMEOUT_MS', 'STOP_TIMEOUT_MS', 'CLOCK_ACCEPT_AFTER_S', 'READY_MAX_LAG',
     ];
     const problems = removedSettings(() => true);
     assert.deepEqual(problems.map((each) => each.split(':')[0]), removed);

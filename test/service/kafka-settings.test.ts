@@ -45,7 +45,8 @@ describe('service: settings of Kafka', () => {
   it('reach the brokers by TLS where it is asked for, or where there are certificates to check by', () => {
     assert.equal(parseConfig(BROKERS).kafkaSsl, false);
     assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL: 'true' }).kafkaSsl, true);
-    assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL_CA: 'ca.pem' }).kafkaSsl, true);
+    assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL: 'false' }).kafkaSsl, false);
+    assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL: 'ca.pem' }).kafkaSsl, 'ca.pem');
   });
 
   it('have a user with a password, which is shown to nobody', () => {
@@ -61,7 +62,8 @@ describe('service: settings of Kafka', () => {
   it('show a plain password only to brokers by TLS, or on this machine', () => {
     const plain = { KAFKA_USERNAME: 'feed', KAFKA_PASSWORD: 'hunter2', KAFKA_MECHANISM: 'plain' };
     assert.deepEqual(problemsOf({ ...BROKERS, ...plain }), ['KAFKA_MECHANISM: plain shows the password to the network without KAFKA_SSL']);
-    assert.deepEqual(problemsOf({ ...BROKERS, ...plain, KAFKA_SSL: 'true' }), []);
+    for (const KAFKA_SSL of ['true', 'ca.pem']) assert.deepEqual(problemsOf({ ...BROKERS, ...plain, KAFKA_SSL }), []);
+    assert.equal(problemsOf({ ...BROKERS, ...plain, KAFKA_SSL: 'false' }).length, 1);
     assert.deepEqual(problemsOf({ ...plain, KAFKA_BROKERS: '127.0.0.1:9092' }), []);
   });
 
