@@ -75,7 +75,7 @@ export interface Restored extends Replayed {
 export class LogNotEmpty extends Error {
   constructor(path: string, { commands, outcomes }: Lengths, position: number) {
     super(`the log is not empty: it has ${commands} commands and ${outcomes} outcomes, which differ from ${path} from position ${position} on. Nothing was restored. `
-      + 'A backup goes into an empty log: name another database in DATABASE_URL, LOG_URL or EVENTSTORE_URL, or remove what is there (in Postgres: drop schema log cascade)');
+      + 'A backup goes into an empty log: name another database in DATABASE_URL or LOG_URL, or remove what is there (in Postgres: drop schema log cascade)');
     this.name = 'LogNotEmpty';
   }
 }
