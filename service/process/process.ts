@@ -11,7 +11,7 @@ import { allEndpoints, serviceEndpoints } from '../endpoints.js';
 import { contractsHandler } from '../../command/chain/contracts.js';
 import { getLiveness, getMetrics, getReadiness } from '../endpoints/health.js';
 import { createApp, type App } from '../http/app.js';
-import { createLimiters } from '../http/limits.js';
+import { RATE_LIMIT_WINDOW_S, createLimiters } from '../http/limits.js';
 import { requestObserver } from '../http/observe.js';
 import type { Logger } from '../logger.js';
 import { machineClocks } from '../machine/clock.js';
@@ -72,7 +72,7 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
     const now = working();
     const left = leaving.isSaid ? ['the service is stopping'] : [];
     return readinessAnswer({
-      roles: config.roles, limits: { maxLag: config.readyMaxLag },
+      roles: config.roles,
       reasons: now === undefined ? startingReasons([...left, ...waits.reasons()]) : [...left, ...reasonsOf(now, role)],
       readings: now === undefined ? [] : stateOf(now, role),
     });
@@ -147,7 +147,7 @@ function appOf(
     admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
     ownPagesOnly: config.cancelAuth === 'open' ? [cancelOrder] : [],
     pages, trustProxy: config.trustProxy, now: () => performance.now(),
-    limiters: createLimiters({ windowS: config.rateLimitWindowS, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
+    limiters: createLimiters({ windowS: RATE_LIMIT_WINDOW_S, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
     waitForPosition: async (position, signal) => works().reads?.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),
     observer: requestObserver(metrics, logger),
   });

@@ -12,6 +12,8 @@ import type { PriceSource } from '../../command/prices/price-source.js';
 import { openRecorderSession } from '../../command/prices/sole-recorder.js';
 import { SOURCE_URLS } from '../../command/prices/source-urls.js';
 import { openStore } from '../../command/settlement/postgres-store.js';
+import { marketsAhead } from '../../command/quick/terms.js';
+import { MAX_QUEUED_ORDERS } from '../../command/orders/role-state.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { SUBMISSIONS } from '../../command/submissions.js';
 import type { Report } from '../../engine/report.js';
@@ -23,8 +25,9 @@ import { endedRelaysIn } from '../../query/ended-relays.js';
 import { lookUpEndpoints } from '../../query/endpoints.js';
 import { orderReadsIn } from '../../query/order-reads.js';
 import { createOrderLookup } from '../../query/orders/order.js';
+import { mostPriceStreams } from '../../query/price-stream.js';
 import { serve, type ServingRole } from '../api/endpoint.js';
-import { NO_TOPIC } from '../kafka-settings.js';
+import { NO_TOPIC, minInsyncOf } from '../kafka-settings.js';
 import { reportTo } from '../logger.js';
 import { createRecurring } from '../recurring.js';
 import type { RoleName } from './roles.js';
@@ -76,15 +79,16 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
       ...parts, replica: await parts.replica(), endedRelays: endedRelaysIn(await parts.readModels()), laneUser: laneUserOf(parts),
       recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit,
       quota: { gasPerOwner: BigInt(config.relayGasPerOwner), gasPerToken: BigInt(config.relayGasPerToken) },
-      keeperRules: { ...KEEPER_RULES, graceS: config.keeperGraceS },
+      keeperRules: KEEPER_RULES,
     });
   },
   async prices(parts) {
     const { prices } = await import('../../command/prices/role.js');
-    const { config: { quickAssets: assets, quickIntervalS: intervalS, quickAhead: ahead }, urls, machine } = parts;
+    const { config: { quickAssets: assets, quickIntervalS: intervalS }, urls, machine } = parts;
     const report = reportTo(parts.logger);
     return prices.start({
-      ...parts, replica: await parts.replica(), sources: await openSources(parts, report), assets, schedule: { assets, intervalS, ahead },
+      ...parts, replica: await parts.replica(), sources: await openSources(parts, report), assets,
+      schedule: { assets, intervalS, ahead: marketsAhead(intervalS) },
       openRecorderSession: (session) => openRecorderSession({ ...session, url: urls.outbox }), laneUser: laneUserOf(parts),
       tickMs: machine.lookEveryMs, report,
     });
@@ -96,8 +100,8 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
     for (const access of chains.values()) await access.begin(() => Promise.resolve());
     return query.start({
       ...parts, db: await parts.readModels(), isDatabaseAway: () => conditions.isAway('read models'), assets: config.quickAssets,
-      waysOut: createWaysOut({ chains, monotonic: () => clock.monotonic() }), sourceUrls: SOURCE_URLS, streamLimits: config,
-      priceStreamFailed: createRecurring({ logger, what: 'price stream' }),
+      waysOut: createWaysOut({ chains, monotonic: () => clock.monotonic() }), sourceUrls: SOURCE_URLS,
+      streamLimits: { ...config, maxPriceStreams: mostPriceStreams(config) }, priceStreamFailed: createRecurring({ logger, what: 'price stream' }),
     });
   },
   async api(parts) {
@@ -106,8 +110,8 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
     const replica = await parts.replica();
     const db = await parts.readModels();
     const started = await api.start({
-      ...parts, replica, recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit, limits: config,
-      cancelAuth: config.cancelAuth, reads: orderReadsIn(db),
+      ...parts, replica, recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit,
+      limits: { ...config, maxQueuedOrders: MAX_QUEUED_ORDERS }, cancelAuth: config.cancelAuth, reads: orderReadsIn(db),
     });
     const lookUpOrder = createOrderLookup({ view: replica.view, outcomeOf: replica.outcomeOf, db });
     return { ...started, routes: [...started.routes, ...serve(lookUpEndpoints, { lookUpOrder })] };
@@ -134,19 +138,18 @@ async function openCatalogue({ config, log, keccak256, clock }: SharedParts, { v
 /** The cluster in which the fill feed is published; undefined without KAFKA_BROKERS. */
 async function feedKafka({ config, logger }: SharedParts): Promise<FeedKafka | undefined> {
   if (config.kafkaBrokers.length === 0) return undefined;
-  const { kafkaTopic: topic, kafkaTopicV2, kafkaReplication: replication, kafkaMinInsync: minInsync } = config;
+  const { kafkaTopic: topic, kafkaTopicV2, kafkaReplication: replication } = config;
   const { kafkaOf } = await import('./fill-feed.js');
   const topicV2 = kafkaTopicV2 === NO_TOPIC ? undefined : kafkaTopicV2;
-  return { open: await kafkaOf({ config, logger }, 'feed'), topic, topicV2, replication, minInsync };
+  return { open: await kafkaOf({ config, logger }, 'feed'), topic, topicV2, replication, minInsync: minInsyncOf(replication) };
 }
 
 async function openSources({ config, clock }: SharedParts, report: Report): Promise<readonly PriceSource[]> {
-  const { priceSources: names, pythApiKey, quickAssets: assets } = config;
+  const { priceSources: names, priceUrls: urls, pythApiKey, quickAssets: assets } = config;
   if (names.length === 0 || assets.length === 0) return [];
-  const { pythUrl: pyth, coinbaseUrl: coinbase, coinbaseStreamUrl: coinbaseStream, binanceUrl: binance, binanceStreamUrl: binanceStream } = config;
   const { createPriceSources } = await import('../../command/prices/price-sources.js');
   const { sources, skipped } = createPriceSources({
-    names, assets, seed: 'prediction-exchange', urls: { pyth, coinbase, coinbaseStream, binance, binanceStream },
+    names, assets, seed: 'prediction-exchange', urls,
     ...pythApiKey === '' ? {} : { pythKey: pythApiKey },
     surroundings: { now: () => clock.now(), random: () => Math.random(), report, fetch, pause },
   });

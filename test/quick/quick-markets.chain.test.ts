@@ -30,7 +30,7 @@ describe('quick markets at an exchange on a chain', function () {
     await node.createMarket();
     const configured = node.configured({ quickKey: key.privateKey, quick: sender });
     exchange = await exchangeStack({
-      PRICE_SOURCES: 'simulated', QUICK_ASSETS: 'BTC', QUICK_INTERVAL_S: String(INTERVAL_S), QUICK_AHEAD: '2', CLOCK_MAX_JUMP_S: '604800', LOG_LEVEL: 'error',
+      PRICE_SOURCES: 'simulated', QUICK_ASSETS: 'BTC', QUICK_INTERVAL_S: String(INTERVAL_S), CLOCK_MAX_JUMP_S: '604800', LOG_LEVEL: 'error',
     }, [configured], machine, (line) => { lines.push(line); });
   });
   after(async () => {

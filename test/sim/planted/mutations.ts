@@ -70,7 +70,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an engine writes its outcomes again wherever the stream ends', breaks: 'outcomes follow commands',
-    file: 'engine/run/outcome-writer.js',
+    file: 'engine/run/recorder.js',
     from: 'await log.append(\'outcomes\', batch, written);',
     to: 'await log.append(\'outcomes\', batch, written); if (await log.length(\'commands\') === written + batch.length) await log.append(\'outcomes\', batch);',
   },
