@@ -23,10 +23,9 @@ import { pause } from '../../engine/waiting.js';
 import { startProjectionThread } from '../../projections/thread/thread.js';
 import { endedRelaysIn } from '../../query/ended-relays.js';
 import { lookUpEndpoints } from '../../query/endpoints.js';
+import { orderReadsIn } from '../../query/order-reads.js';
+import { createOrderLookup } from '../../query/orders/order.js';
 import { mostPriceStreams } from '../../query/price-stream.js';
-import { marketIdOf } from '../../query/markets.js';
-import { createOrderLookup, findOrder } from '../../query/orders/order.js';
-import { heldPosition } from '../../query/positions.js';
 import { serve, type ServingRole } from '../api/endpoint.js';
 import { NO_TOPIC, minInsyncOf } from '../kafka-settings.js';
 import { reportTo } from '../logger.js';
@@ -112,11 +111,7 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
     const db = await parts.readModels();
     const started = await api.start({
       ...parts, replica, recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit,
-      limits: { ...config, maxQueuedOrders: MAX_QUEUED_ORDERS }, cancelAuth: config.cancelAuth,
-      reads: {
-        order: (orderHash) => findOrder(db, orderHash), marketId: (market) => marketIdOf(db, market), position: (of) => heldPosition(db, of),
-        waitForPosition: (position, patience) => db.waitForPosition(position, patience),
-      },
+      limits: { ...config, maxQueuedOrders: MAX_QUEUED_ORDERS }, cancelAuth: config.cancelAuth, reads: orderReadsIn(db),
     });
     const lookUpOrder = createOrderLookup({ view: replica.view, outcomeOf: replica.outcomeOf, db });
     return { ...started, routes: [...started.routes, ...serve(lookUpEndpoints, { lookUpOrder })] };

@@ -131,7 +131,7 @@ async function bareServer(pool: pg.Pool, { asked }: Read): Promise<Server> {
         queries.set(path, { ...statement, values: [...values] });
         return Promise.resolve([{ body: '', position: '0' }]);
       },
-    } as unknown as Database);
+    } as Database);
   }
   return http.createServer((request, response) => {
     void pool.query<{ body: string; position: string }>(queries.get(request.url!)!).then(({ rows: [row] }) => {

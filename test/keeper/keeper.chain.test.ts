@@ -32,7 +32,7 @@ describe('keeper: at the exchange', function () {
   });
 
   const health = async (): Promise<RelayerState['keeper']> => {
-    const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [RelayerState] };
+    const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [RelayerState] };
     return relay.keeper;
   };
   const resolutionOf = async ({ marketId }: DeployedMarket) => (

@@ -48,9 +48,9 @@ describe('quick markets at an exchange on a chain', function () {
     return markets.filter((market): market is QuickOpened => Boolean(market.quick));
   }
   async function quickHealth() {
-    const { clock: { trusted }, quickMarkets: [health] } = await readiness(exchange) as unknown as {
+    const { clock: { trusted }, quickMarkets: [health] } = await readiness<{
       clock: { trusted: boolean }; quickMarkets: [{ missingMarkets: number; trouble: string | null }];
-    };
+    }>(exchange);
     return { trusted, ...health };
   }
   const allAreMade = () => eventually('the markets are there', async () => {

@@ -161,7 +161,7 @@ function actionsOn(node: ActingNode, { contracts }: Chain, operator: Account) {
     const until = expiration ?? await now() + DAY_S;
     const { logs } = await send(operator, 'marketFactory', 'createMarket', [id(question), question, description, category, until, bond]);
     const created = logs.map(({ topics, data }) => abis.marketFactory.parseLog({ topics, data })).find((event) => event?.name === 'MarketCreated')!;
-    const { marketId, market, yesId, noId } = created.args as unknown as { marketId: string; market: string; yesId: bigint; noId: bigint };
+    const { marketId, market, yesId, noId } = created.args.toObject() as { marketId: string; market: string; yesId: bigint; noId: bigint };
     return { marketId, address: market.toLowerCase(), expiration: until, yesId: word(yesId), noId: word(noId) };
   }
 

@@ -122,7 +122,7 @@ export async function quickExchange({ settings = {} }: { readonly settings?: Rec
   };
 }
 
-const healthOf = async (exchange: ExchangeStack) => await readiness(exchange) as unknown as Health;
+const healthOf = (exchange: ExchangeStack) => readiness<Health>(exchange);
 
 /** What readers and operators see. */
 function seenOf(exchange: () => ExchangeStack, node: TradedChain) {

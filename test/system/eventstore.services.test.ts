@@ -78,8 +78,8 @@ describe('the exchange with its log in EventStoreDB', () => {
 
   interface Ready { readonly reasons: readonly string[]; readonly databases: readonly { name: string; answers: boolean }[] }
   const readiness = (wanted: number): Promise<Ready> => until(`readiness answers ${wanted}`, async () => {
-    const { status, body } = await exchange.request('GET', '/health/ready');
-    return status === wanted && body as unknown as Ready;
+    const { status, text } = await exchange.request('GET', '/health/ready');
+    return status === wanted && JSON.parse(text) as Ready;
   });
 
   it('is not ready while the server is away or frozen, says so, and goes on by itself', async () => {

@@ -168,7 +168,7 @@ describe('the exchange: limits that clients are told', function () {
 
   it('are those of the OpenAPI document, too', async () => {
     interface Parameter { readonly name: string; readonly schema: { readonly maximum?: number } }
-    const { paths, components: { schemas } } = await exchange.get('/openapi.json') as unknown as {
+    const { paths, components: { schemas } } = await exchange.get('/openapi.json') as {
       paths: Record<string, { get?: { parameters?: Parameter[] } }>;
       components: { schemas: {
         Order: { properties: { price: { oneOf: [{ minimum: number; maximum: number }] } } }; Limits: { properties: object };
