@@ -69,7 +69,7 @@ async function startIndexer(access: ChainAccess, { log, replica, clock }: Indexe
     });
   });
   return {
-    chainId, state: createIndexerState({ chain, now, indexer: () => started?.status(), beginning: () => access.beginning() }),
+    chainId, state: createIndexerState({ chain, now, indexer: () => started?.status(), startAttempts: () => access.startAttempts() }),
     advance() { started?.advanceNow().catch(() => undefined); },
     async stop() {
       stopping.abort();
