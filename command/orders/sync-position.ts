@@ -178,5 +178,5 @@ function userOf({ body: { userAddress }, user }: {
     const message = 'not one user in the body and another in the query';
     throw new RequestError('invalid_request', `userAddress: ${message}`, [{ field: '/userAddress', message }]);
   }
-  return userAddress ?? user ?? kind.address.parse({ name: 'userAddress', value: undefined });
+  return userAddress ?? user ?? kind.valueOf('userAddress', kind.address, undefined);
 }
