@@ -93,7 +93,7 @@ export async function openPorts(parts: WorldParts, options: OpenOptions): Promis
     log, writerId, replica: started, replicaState: readReplica(() => started, logLength), clock, tickMs: LOOK_MS, report, logLength,
     chains: new Map([[CHAIN.chainId, chainOf(process, parts, report)]]), domains: new Map([[CHAIN.chainId, domain]]),
     ...advanceOf(process, parts, started),
-    openCatalogue: () => Promise.resolve(), keccak256: tools.keccak256, recovery: tools.recovery,
+    catalogue: { read: () => Promise.resolve([]), chainId: CHAIN.chainId }, keccak256: tools.keccak256, recovery: tools.recovery,
     outbox: memoryOutbox(outbox), submissions: SUBMISSIONS,
     laneUser(whose) {
       const isForeign = options.domain !== undefined && whose.purpose === 'settlement';
