@@ -8,8 +8,8 @@ import { reading, type Reading } from '../../engine/state-table.js';
 import { pause } from '../../engine/waiting.js';
 import type { ChainAccess } from '../chain/chain-access.js';
 import type { Keccak256 } from '../signing/keccak.js';
-import { runIndexer, type Indexer } from './indexer.js';
 import { openMissingMarkets, type CatalogueMarket } from './catalogue.js';
+import { runIndexer, type Indexer, type IndexerOptions } from './indexer.js';
 import { createIndexerState, indexerState, type IndexerState } from './role-state.js';
 
 export interface IndexerPorts {
@@ -24,6 +24,8 @@ export interface IndexerPorts {
   readonly catalogue: { readonly read: () => Promise<readonly CatalogueMarket[]>; readonly chainId: number };
   readonly keccak256: Keccak256;
   readonly clock: Pick<Clock, 'now'>;
+  /** What differs from the indexer's own sizes and times; absent: nothing. */
+  readonly timings?: Pick<IndexerOptions, 'rangeBlocks' | 'advanceEvery' | 'advanceEveryMs' | 'retryMs' | 'longestRetryMs'>;
 }
 
 export const indexer: Role<IndexerPorts> = {
@@ -51,20 +53,17 @@ interface RunningIndexer {
 const OUTCOME_POLL_MS = 50;
 
 /** Resolves when the chain's final blocks are recorded, or at once when the chain cannot be reached. */
-async function startIndexer(access: ChainAccess, { log, replica, clock }: IndexerPorts): Promise<RunningIndexer> {
+async function startIndexer(access: ChainAccess, { log, replica, clock, timings }: IndexerPorts): Promise<RunningIndexer> {
   const { chain, configured: { pollMs, stalledAfterMs }, rpc, report } = access;
   const { chainId } = chain;
-  const { view, outcomeOf } = replica;
   const now = () => clock.now();
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, access.signal]);
   let started: Indexer | undefined;
   await access.begin(async () => {
     const running = started ??= runIndexer({
-      chain, rpc, report, signal, pollMs, stalledAfterMs, outcomeOf, now, random: () => Math.random(),
-      cursor: () => view.cursor(chainId), view, caughtUp: () => caughtUp(log, replica),
-      isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
-      append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
+      ...historyOf(chainId, { log, replica, signal }),
+      chain, rpc, report, signal, pollMs, stalledAfterMs, now, random: () => Math.random(), ...timings,
     });
     await running.advanceNow().catch((error: unknown) => {
       const { stopped } = running.status();
@@ -87,6 +86,18 @@ async function openCatalogue({ catalogue, keccak256, log, replica: { view, outco
     catalogue: await catalogue.read(), chainId: catalogue.chainId, keccak256, outcomeOf, now: () => clock.now(),
     isKnown: (marketId) => view.market(marketId) !== undefined, append: (record) => log.append('commands', [record]),
   });
+}
+
+/** What the indexer of a chain reads and writes of the history. */
+export function historyOf(
+  chainId: number, { log, replica, signal }: { readonly log: Log; readonly replica: Replica; readonly signal: AbortSignal },
+): Pick<IndexerOptions, 'cursor' | 'view' | 'caughtUp' | 'isKnownToken' | 'isKnownMarket' | 'append' | 'outcomeOf' | 'digestAt'> {
+  const { view, outcomeOf } = replica;
+  return {
+    view, outcomeOf, cursor: () => view.cursor(chainId), caughtUp: () => caughtUp(log, replica),
+    isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
+    append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
+  };
 }
 
 /** Resolves when the replica has decided every command that is in the log now. */
