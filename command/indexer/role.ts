@@ -3,7 +3,7 @@ import { CannotStart } from '../../engine/cannot-start.js';
 import type { Log } from '../../engine/log/log.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
 import type { Replica } from '../../engine/run/replica.js';
-import { type Clock, neverFails, type Role } from '../../engine/running-role.js';
+import { neverFails, type Clock, type Role } from '../../engine/running-role.js';
 import { reading, type Reading } from '../../engine/state-table.js';
 import { pause } from '../../engine/waiting.js';
 import type { ChainAccess } from '../chain/chain-access.js';
