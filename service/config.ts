@@ -2,9 +2,9 @@
 import { SIGNED_TOPIC_NAME, TOPIC_NAME } from '../command/feed/kafka/topic-shape.js';
 import type { SourceName } from '../command/prices/observation.js';
 import { PUBLIC_URLS } from '../command/prices/source-urls.js';
-import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems, kafkaTls } from './feed/kafka-settings.js';
+import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems, kafkaTls } from './kafka-settings.js';
 import { MAX_QUICK_S, MIN_QUICK_S } from '../engine/rules/limits.js';
-import { ROLE_NAMES } from './roles/role-names.js';
+import { ROLE_NAMES } from './process/roles.js';
 import { PRICE_URL_NAMES, asset, priceSources, priceUrls } from './price-settings.js';
 import { removedSettings } from './removed-settings.js';
 import { processesOf, rolesOf } from './role-settings.js';

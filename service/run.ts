@@ -4,7 +4,7 @@ import { openProcess } from './process/process.js';
 import { STOP_TIMEOUT_MS } from './process/serve.js';
 import { runProgram } from './program.js';
 import type { ResourcesOf } from './resources.js';
-import { ROLES } from './roles/role-names.js';
+import { ROLES } from './process/roles.js';
 
 /** Runs until a signal or a failure ends the process. */
 export async function runExchange(resourcesOf: ResourcesOf, environment: NodeJS.ProcessEnv): Promise<void> {

@@ -1,6 +1,7 @@
 /** The definition of an endpoint (its route, parameters, limits and documentation), and how a handler is bound to an endpoint. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from '../../engine/records/schema-types.js';
+import type { RunningRole } from '../../engine/running-role.js';
 import type { Authority, TokenAuthority } from './authority.js';
 import type { Body } from './body.js';
 import type { ErrorShape } from './error-shape.js';
@@ -9,7 +10,7 @@ import type { Parameter } from './parameter.js';
 import type { BearerToken } from './scopes.js';
 
 /** Which processes serve an endpoint: those with the role `api`, `query` or `relayer`, or every process for itself. */
-export type Role = 'api' | 'query' | 'relayer' | 'every';
+export type EndpointRole = 'api' | 'query' | 'relayer' | 'every';
 
 /** The groups of endpoints in the OpenAPI document, in its order, each with a description. */
 export const tags = {
@@ -52,7 +53,7 @@ export interface Alternative {
 export interface Endpoint {
   /** The OpenAPI operationId: a unique name in camel case. */
   readonly id: string;
-  readonly role: Role;
+  readonly role: EndpointRole;
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** With parameters in braces: `/api/v1/orders/{hash}`. */
   readonly path: string;
@@ -172,6 +173,11 @@ type ReplyOf<E extends Endpoint> = E['answer'] extends { readonly stream: true }
 export interface Route {
   readonly endpoint: Endpoint;
   readonly handler: (request: ApiRequest) => Reply | StreamReply | Promise<Reply | StreamReply>;
+}
+
+/** A role that was started and serves endpoints. */
+export interface ServingRole extends RunningRole {
+  readonly routes: readonly Route[];
 }
 
 /** Binds a handler to an endpoint; the handler receives parsed values. */

@@ -9,24 +9,23 @@ import { startReplica, type Replica } from '../../engine/run/replica.js';
 import type { Reading } from '../../engine/state-table.js';
 import { orAborted } from '../../engine/waiting.js';
 import type { Database } from '../../query/database.js';
-import { orderDomains } from '../endpoints/signing.js';
-import { openChain, type ChainAccess } from '../chains/chain-access.js';
-import { watchesOf, type ChainWatch } from '../chains/chain-watch.js';
-import type { ConfiguredChain } from '../chains/configured-chain.js';
-import { CannotStart } from '../cannot-start.js';
+import { orderDomains } from '../../command/signing/shown-actions.js';
+import { openChain, type ChainAccess } from '../../command/chain/chain-access.js';
+import { watchesOf, type ChainWatch } from '../../command/chain/chain-watch.js';
+import type { ConfiguredChain } from '../../command/chain/configured-chain.js';
+import { CannotStart } from '../../engine/cannot-start.js';
 import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../status/metrics.js';
-import { STAMPING, timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../status/conditions.js';
-import { openLogWhenThere, openReadModelsWhenThere } from '../databases/open-when-there.js';
+import { timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../status/conditions.js';
+import { openLogWhenThere, openReadModelsWhenThere } from './open-when-there.js';
 import { placeOf, waitForDatabases } from './database-waits.js';
-import { openHandover } from './handover.js';
-import { checkHistory } from './history-check.js';
+import { openHandover } from '../../engine/run/handover.js';
+import { checkHistory } from '../../command/signing/history-check.js';
 import { checkDurability } from './log-durability.js';
-import { readReplica } from '../roles/engine-state.js';
-import type { RoleName } from '../roles/role-names.js';
-import type { Clock } from '../roles/role.js';
-import { rejection } from './failure.js';
+import { readReplica } from '../../engine/role-state.js';
+import { stampsCommands, type RoleName } from './roles.js';
+import { type Clock, rejection } from '../../engine/running-role.js';
 import type { Waits } from './waits.js';
 
 /** The databases of a process. They may all be the same database. */
@@ -182,7 +181,7 @@ function createDistrust(logger: Logger, failed: (error: Error) => void) {
 /** Opens the log, if its store keeps what it confirms. `failed` is called when the store turns out not to have done so. */
 async function openSafeLog({ config, roles, urls, logger, waits }: OpenOptions, failed: (error: Error) => void): Promise<Log> {
   const place = placeOf(urls.log);
-  if (STAMPING.some((role) => roles.has(role))) {
+  if (stampsCommands(roles)) {
     const setting = urls.log === urls.readModels ? 'DATABASE_URL' : 'LOG_URL';
     await waits.until(`the log at ${place}`, () => checkDurability({ url: urls.log, setting, isAllowed: config.allowUnsafePostgres, logger }),
       (error) => !(error instanceof CannotStart));

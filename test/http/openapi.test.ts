@@ -4,12 +4,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { errors, type ClientErrorCode } from '../../service/api/errors.js';
-import { Problem } from '../../service/api/answer-fields.js';
 import { errorsOf } from '../../service/api/endpoint.js';
 import { allEndpoints } from '../../service/endpoints.js';
 import { Configuration } from '../../service/endpoints/config.js';
 import { openapiDocument } from '../../service/api/openapi.js';
-import { problemExample, problemOf, problemType } from '../../service/api/problems.js';
+import { Problem, problemExample, problemOf, problemType } from '../../service/api/problems.js';
 import { startShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
 

@@ -1,7 +1,7 @@
 /** The settings about Kafka: brokers, TLS, users, and what has no effect or contradicts itself. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { minInsyncOf } from '../../service/feed/kafka-settings.js';
+import { minInsyncOf } from '../../service/kafka-settings.js';
 import { ConfigError, parseConfig, publicConfig, settingsMarkdown } from '../../service/config.js';
 
 const BROKERS = { KAFKA_BROKERS: 'one.example:9092, two.example:9093' };

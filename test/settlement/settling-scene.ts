@@ -11,8 +11,8 @@ import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { createBell } from '../../engine/waiting.js';
-import { createDatabase } from '../sim/stores/database.js';
-import { createIntakeTables, openMemoryStore, queuedFill } from '../sim/stores/intake.js';
+import { createDatabase } from '../harness/memory/database.js';
+import { createIntakeTables, openMemoryStore, queuedFill } from '../harness/memory/intake.js';
 import { address, bytes32 } from '../support/scenario.js';
 
 export const CHAIN = { chainId: 5, contracts: { settlement: address('settlement') } } as unknown as SettlementOptions['chain'];
@@ -171,7 +171,7 @@ function scriptedLane() {
 
 function orderAt(position: number): PlaceOrder {
   return {
-    kind: 'PlaceOrder', v: 1, at: position, orderHash: bytes32(`o${position}`), marketId: bytes32('market'), trader: address(`t${position}`),
+    kind: 'PlaceOrder', v: 2, at: position, orderHash: bytes32(`o${position}`), marketId: bytes32('market'), trader: address(`t${position}`),
     side: position % 2 as 0 | 1, outcome: 0, price: 1, size: '10', nonce: String(position), expiration: '1900000000', signature: `0x${'ab'.repeat(65)}`,
     ...position === 0 ? { permit: PERMIT } : {},
   };

@@ -6,7 +6,7 @@ import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { DISPUTE_WINDOW_S } from '../../service/chains/chain-check.js';
+import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
 import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import { deployContracts, type DeployedContracts } from '../../stack/chain/deploy-contracts.js';
 import { TEST_CHAIN_ID } from './chain.js';
@@ -99,15 +99,20 @@ export async function withContracts<Node extends ActingNode>(node: Node, { dispu
 }
 
 function contractsOn<Node extends ActingNode>(
-  node: Node, { deploymentBlock, ...addresses }: DeployedContracts, { chainId, chain: changes = {} }: Omit<DeploymentOptions, 'disputeWindowS'>,
+  node: Node, deployed: DeployedContracts, { chainId, chain: changes }: Omit<DeploymentOptions, 'disputeWindowS'>,
 ) {
   const accounts = testAccounts();
+  const chain = chainOf(deployed, { chainId, ...changes });
+  return { ...node, ...actionsOn(node, chain, accounts[0]!), chain, accounts, operator: accounts[0]!, operatorKey: accounts[0]!.privateKey };
+}
+
+/** The settings of a chain with these contracts. */
+export function chainOf({ deploymentBlock, ...addresses }: DeployedContracts, changes: Partial<Chain> & Pick<Chain, 'chainId'>): Chain {
   const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as typeof addresses;
-  const chain: Chain = {
-    chainId, name: 'Test chain', testnet: true, confirmations: 0, startBlock: deploymentBlock, contracts, domainName: 'Prediction Exchange Settlement',
+  return {
+    name: 'Test chain', testnet: true, confirmations: 0, startBlock: deploymentBlock, contracts, domainName: 'Prediction Exchange Settlement',
     exposureCheck: false, ...changes,
   };
-  return { ...node, ...actionsOn(node, chain, accounts[0]!), chain, accounts, operator: accounts[0]!, operatorKey: accounts[0]!.privateKey };
 }
 
 const abis = {

@@ -167,7 +167,7 @@ describe('a start that cannot succeed', function () {
     assert.equal(await within('the service stops', service.exited), 0);
     assert.equal(lines.find(({ msg }) => msg === 'orders settle on this chain')?.['settlement'], named!.contracts.settlement);
     const starting = Object.keys(lines.find(({ msg }) => msg === 'starting') ?? {});
-    assert.deepEqual(['CHAIN_PORT', 'SETTLEMENT_ADDRESS', 'PROCESSES'].map((name) => starting.includes(name)), [true, false, false]);
+    assert.deepEqual(['CHAIN_PORT', 'KAFKA_TOPIC', 'PROCESSES'].map((name) => starting.includes(name)), [true, false, false]);
   });
 
   it('is none with a Postgres that is not there: every endpoint says so at once, without the password, and SIGTERM ends it', async () => {
