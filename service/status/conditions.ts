@@ -49,6 +49,8 @@ export interface ConditionsOptions {
 }
 
 const PROBE_TIMEOUT_MS = 2_000;
+/** A new time on which this machine and the log's database have agreed for so long is accepted. */
+const ACCEPT_AFTER_MS = 600_000;
 const DISTRUSTED = 'the log has lost records or contradicts itself';
 const CLOCK_RETRY_S = 5;
 const DISK_RETRY_S = 30;
@@ -73,7 +75,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
   const disk = watchDisks({ directories: directoriesOf(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, spaceOf, report });
   const clock = await startClock({
     clocks, historyMs, report, signal, ask: () => databases.time.look(),
-    bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: config.clockAcceptAfterS * 1_000 },
+    bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: ACCEPT_AFTER_MS },
   }).catch(async (error: unknown) => {
     await databases.close();
     throw error;
