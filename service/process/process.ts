@@ -23,7 +23,7 @@ import { createMetrics, type Metrics } from '../status/metrics.js';
 import { readinessAnswer, startingReasons } from '../status/readiness.js';
 import type { StopStep } from '../stop.js';
 import { bearerTokensFor } from './bearer-tokens.js';
-import { beginRoles, type Beginning, type Working } from './begin.js';
+import { startRoles, type Startup, type Working } from './startup.js';
 import { serve } from './serve.js';
 import type { Urls } from './shared-parts.js';
 import { createWaits } from './waits.js';
@@ -64,8 +64,8 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
   const ending = new AbortController();
   const waits = createWaits({ logger, signal: ending.signal });
   const leaving = { isSaid: false };
-  let beginning: Beginning | undefined;
-  const working = () => beginning?.working();
+  let startup: Startup | undefined;
+  const working = () => startup?.working();
   // Loaded where it is served: the documentation's assets take a tenth of a second.
   const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json') } : {};
   const { app, closeTokens } = appOf({ pages, config, chains, urls, metrics, logger, working, readiness: async (role) => {
@@ -78,7 +78,7 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
     });
   } });
   const { url, stop } = await serve(app, { config, metrics, logger });
-  const { started, failed, stopSteps } = beginning = beginRoles({
+  const { started, failed, stopSteps } = startup = startRoles({
     config, roles, urls, chains, logger, metrics, machine, waits, abort: (reason) => { ending.abort(reason); },
   });
   return {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createWaysOut } from '../../command/chain/ways-out.js';
 import { openCheckpoints } from '../../command/feed/kafka/checkpoints.js';
 import type { FeedKafka } from '../../command/feed/role.js';
-import { openMissingMarkets, readCatalogue } from '../../command/indexer/catalogue.js';
+import { readCatalogue } from '../../command/indexer/catalogue.js';
 import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createOutbox } from '../../command/lane/outbox.js';
@@ -17,7 +17,6 @@ import { MAX_QUEUED_ORDERS } from '../../command/orders/role-state.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { SUBMISSIONS } from '../../command/submissions.js';
 import type { Report } from '../../engine/report.js';
-import type { Replica } from '../../engine/run/replica.js';
 import type { RunningRole } from '../../engine/running-role.js';
 import { pause } from '../../engine/waiting.js';
 import { startProjectionThread } from '../../projections/thread/thread.js';
@@ -49,8 +48,10 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
   },
   async indexer(parts) {
     const { indexer } = await import('../../command/indexer/role.js');
+    const { config } = parts;
     return indexer.start({
-      ...parts, replica: await parts.replica(), onAskedToAdvance: parts.advance.listen, openCatalogue: (replica) => openCatalogue(parts, replica),
+      ...parts, replica: await parts.replica(), onAskedToAdvance: parts.advance.listen,
+      catalogue: { read: () => readCatalogue(config.catalogue), chainId: config.chainId },
     });
   },
   async lane(parts) {
@@ -125,14 +126,6 @@ export function startRole(name: RoleName, parts: SharedParts): Promise<StartedRo
 
 function laneUserOf({ urls }: SharedParts): OpenLaneUser {
   return (whose) => openLaneUser({ ...whose, url: urls.outbox });
-}
-
-async function openCatalogue({ config, log, keccak256, clock }: SharedParts, { view, outcomeOf }: Replica): Promise<void> {
-  const catalogue = await readCatalogue(config.catalogue);
-  await openMissingMarkets({
-    catalogue, chainId: config.chainId, keccak256, outcomeOf, now: () => clock.now(), isKnown: (marketId) => view.market(marketId) !== undefined,
-    append: (record) => log.append('commands', [record]),
-  });
 }
 
 /** The cluster in which the fill feed is published; undefined without KAFKA_BROKERS. */

@@ -1,14 +1,14 @@
 /** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
+import { RequestError } from '../../engine/records/errors.js';
 import { LogRefused, UnusableLog, type Log } from '../../engine/log/log.js';
 import { tellsNoTime } from '../../engine/log/open-log.js';
 import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
-import { RequestError } from '../../engine/records/errors.js';
 import { reading, type Reading } from '../../engine/state-table.js';
 import type { Config } from '../config.js';
 import type { Logger } from '../logger.js';
+import { databasesOf, stampsCommands, writtenBy, type DatabaseName, type RoleName } from '../process/roles.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from '../machine/clock.js';
 import { directoriesOf, watchDisks, type SpaceOf } from '../machine/disk.js';
-import { databasesOf, stampsCommands, writtenBy, type DatabaseName, type RoleName } from '../process/roles.js';
 import { createProbe, type Found, type Probe } from './probe.js';
 import { clockState, databaseState, diskState, type DatabaseState } from './process-state.js';
 
@@ -55,10 +55,22 @@ const DISTRUSTED = 'the log has lost records or contradicts itself';
 const CLOCK_RETRY_S = 5;
 const DISK_RETRY_S = 30;
 
+type Away = Extract<Found<unknown>, { answers: false }>;
+
+/** A log line with its fields. */
+type ReportFields = (level: 'info' | 'error', fields: object, message: string) => void;
+
+/** Until then a request may wait for a log that does not answer; afterwards it is refused at once. */
+const SILENT_AFTER_MS = 3_000;
+
+const SILENT: Readonly<Record<DatabaseName, string>> = {
+  'log': 'the log does not answer', 'read models': 'the read models do not answer', 'outbox': 'the outbox does not answer',
+};
+
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
   const { config, roles, historyMs, logFailure = () => undefined, logger, signal, machine: { clocks, spaceOf, lookEveryMs } } = options;
-  const report = (level: 'info' | 'error', fields: object, message: string): void => { logger[level](fields, message); };
+  const report: ReportFields = (level, fields, message) => { logger[level](fields, message); };
   const databases = openProbes(options);
   const disk = watchDisks({ directories: directoriesOf(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, spaceOf, report });
   const clock = await startClock({
@@ -153,30 +165,19 @@ function openProbes({ urls, roles, log: { check }, unusable, machine: { clocks, 
   };
 }
 
-type Away = Extract<Found<unknown>, { answers: false }>;
-
-type Report = (level: 'info' | 'error', fields: object, message: string) => void;
-
-/** Until then a request may wait for a log that does not answer; afterwards it is refused at once. */
-const SILENT_AFTER_MS = 3_000;
-
-const SILENT: Readonly<Record<DatabaseName, string>> = {
-  'log': 'the log does not answer', 'read models': 'the read models do not answer', 'outbox': 'the outbox does not answer',
-};
-
 /** Why a database cannot be used, with what it says. */
-export function awayText(name: DatabaseName, away: Away): string {
+function awayText(name: DatabaseName, away: Away): string {
   return isRefusal(away) ? `the log cannot be used: ${away.error}` : `${SILENT[name]} (${away.error})`;
 }
 
 /** Why no request may be taken; undefined while requests may be taken or may wait. */
-export function troubleWith(log: Probe<unknown>): string | undefined {
+function troubleWith(log: Probe<unknown>): string | undefined {
   const away = troubling(log);
   return away && awayText('log', away);
 }
 
 /** Returns what to call after each look: it tells once that the trouble has begun or is another one, and once that it is over. */
-export function tellsTrouble(log: Probe<unknown>, report: Report): () => void {
+function tellsTrouble(log: Probe<unknown>, report: ReportFields): () => void {
   let told: string | undefined;
   return () => {
     const away = troubling(log);

@@ -4,7 +4,7 @@ import { createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { serve } from '../../service/api/endpoint.js';
-import { countedOrders } from '../../command/orders/counted-orders.js';
+import { countedOrders } from '../../command/orders/role.js';
 import { orderEndpoints } from '../../command/orders/endpoints.js';
 import { createApp } from '../../service/http/app.js';
 import { TIMEOUTS, createServer, listen } from '../../service/http/server.js';

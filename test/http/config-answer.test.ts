@@ -6,7 +6,7 @@ import { configHandler } from '../../service/endpoints/config.js';
 import { orderActions, shownActions, type ShownAction } from '../../command/signing/shown-actions.js';
 import { Configuration } from '../../service/endpoints/config.js';
 import { parseConfig } from '../../service/config.js';
-import { madeUpContracts } from '../support/chain-settings.js';
+import { madeUpContracts } from '../support/made-up-contracts.js';
 
 const contracts = madeUpContracts('a');
 const polygon: Chain = {
@@ -62,7 +62,8 @@ describe('service: what /api/v1/config says of the chains', () => {
     const verifyingContract = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
     const config = parseConfig({ CHAINS: 'none', CHAIN_ID: '7' });
     assert.deepEqual(chainsOf(configHandler({ config, chains: [], now: () => 0 })), [{
-      chainId: 7, name: 'Development chain', testnet: true, rpcUrl: null, contracts: Object.fromEntries(Object.keys(contracts).map((name) => [name, null])), collateral: null,
+      chainId: 7, name: 'Development chain', testnet: true, rpcUrl: null,
+      contracts: Object.fromEntries(Object.keys(contracts).map((name) => [name, null])), collateral: null,
       confirmations: 0, startBlock: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [], passOverFills: [],
       orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
       signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }), relayer: null, quickOperator: null,
