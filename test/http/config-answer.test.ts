@@ -6,7 +6,7 @@ import { configHandler } from '../../service/endpoints/config.js';
 import { orderActions, shownActions, type ShownAction } from '../../command/signing/shown-actions.js';
 import { Configuration } from '../../service/endpoints/config.js';
 import { parseConfig } from '../../service/config.js';
-import { madeUpContracts } from '../support/made-up-contracts.js';
+import { madeUpContracts } from '../support/chain-settings.js';
 
 const contracts = madeUpContracts('a');
 const polygon: Chain = {
