@@ -4,8 +4,10 @@ import type {
   Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReinstated, OrderRested, PositionSynced,
   ResolutionProposed, SettlementSubmitted, SharesTransferred,
 } from '../../engine/records/events.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { MarketOutcome, Side } from '../../engine/records/fields.js';
 import { projections } from '../../projections/catalogue.js';
+import { referenceCandles } from '../reference/candles.js';
 import { testDatabase } from '../support/postgres.js';
 import { logOf, outcomesOf, projectTo, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
 
@@ -27,7 +29,7 @@ const [TX, BUMPED] = [hash(0xcc), hash(0xcd)];
 
 /** Every checkpoint at a position, as `readTables` gives them. */
 const checkpointsAt = (position: number) => projections
-  .map(({ name, version }) => ({ name, version, position: String(position) })).sort((a, b) => a.name < b.name ? -1 : 1);
+  .map(({ name, version }) => ({ name, version, position: String(position), at_ms: at(position - 1) })).sort((a, b) => a.name < b.name ? -1 : 1);
 
 interface Terms { side?: Side; outcome?: MarketOutcome; price?: number; size?: string }
 
@@ -71,10 +73,12 @@ const trade = (fields: object = {}) => ({
   number: '0', market_id: MARKET, outcome: 0, price: 500_000, size: '40', cost: '20', taker_side: 1, maker_number: '1', taker_number: '2', buyer: ALICE,
   seller: BOB, position: '2', at_ms: at(2), settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null, ...fields,
 });
-const position = (user_address: string, yes: [string, string], no: [string, string] = ['0', '0']) => (
-  { market_id: MARKET, user_address, yes_shares: yes[0], yes_cost: yes[1], no_shares: no[0], no_cost: no[1] });
+const position = (user_address: string, yes: [string, string], no: [string, string] = ['0', '0']) => ({
+  market_id: MARKET, user_address, chain_id: null, opened_position: null, yes_shares: yes[0], yes_cost: yes[1], no_shares: no[0], no_cost: no[1],
+  held: [...yes, ...no].some((each) => each !== '0'),
+});
 const volumes = (volume: string, trades: string) => ({
-  market_volumes: [{ market_id: MARKET, volume, trades }], minute_volumes: [{ market_id: MARKET, minute: MINUTE, volume }],
+  market_volumes: [{ market_id: MARKET, volume, trades, first_fill: '0' }], minute_volumes: [{ market_id: MARKET, minute: MINUTE, volume }],
 });
 
 const submission = (tx_hash: string, fill: number, batch_index: number, batch_size: number, n: number) => (
@@ -84,6 +88,25 @@ const NOTHING: Rows = {
   markets: [], orders: [], levels: [], books: [], trades: [], submissions: [], market_volumes: [], minute_volumes: [], positions: [],
   redemptions: [], assertions: [], relays: [], claims: [], prices: [], quick_markets: [],
 };
+
+/** The tables that follow from others: candles, and the counts and sums by trader, market and chain. */
+function derivedOf(outcomes: readonly CommandOutcome[], rows: Partial<Rows>): Rows {
+  const markets = outcomes.flatMap(({ events }, n) => events.flatMap((event) => event.type === 'MarketOpened' ? [{ ...event, openedAt: n }] : []));
+  const chains = markets.map(({ marketId, chainId }) => ({ market_id: marketId, chain_id: String(chainId) }));
+  const open = (rows['orders'] ?? []).filter(({ status }) => status === 0);
+  const positions = rows['positions'] ?? [];
+  const holders = positions.filter((each) => [each['yes_shares'], each['no_shares']].some((shares) => BigInt(shares as string) > 0n));
+  return {
+    market_chains: chains, order_markets: chains,
+    position_markets: chains.map((each, n) => ({ ...each, opened_position: String(markets[n]!.openedAt) })),
+    chain_volumes: [...new Set(markets.map(({ chainId }) => chainId))].map((chain) => ({ chain_id: String(chain), volume: '0', trades: '0' })),
+    open_orders: [...new Set(open.map(({ trader }) => trader))].map((trader) => ({
+      trader, market_id: MARKET, chain_id: null, orders: String(open.filter((each) => each['trader'] === trader).length),
+    })),
+    market_holders: positions.length === 0 ? [] : [{ market_id: MARKET, holders: String(holders.length) }],
+    candles: referenceCandles(outcomes),
+  };
+}
 
 /** What each level is after each outcome that touches it. */
 function levelHistoryOf(history: readonly Event[][]): Rows[string] {
@@ -350,7 +373,10 @@ describe('projections: events', () => {
         const outcomes = outcomesOf(AT, ...history);
         await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 1_000 } });
         const { projection, ...tables } = await readTables(url);
-        assert.deepEqual(tables, { ...NOTHING, level_history: levelHistoryOf(history), ...rows });
+        const expected = { ...NOTHING, ...derivedOf(outcomes, rows), level_history: levelHistoryOf(history), ...rows };
+        const { price_candles: priceCandles, ...others } = tables;
+        assert.deepEqual(others, expected);
+        assert.equal(rowsOf(tables, 'price_candles').length > 0, rowsOf(tables, 'prices').length > 0, String(priceCandles));
         assert.deepEqual(projection, checkpointsAt(outcomes.length));
       });
     }
@@ -376,7 +402,7 @@ describe('projections: events', () => {
         ...numbers.map((n) => submission(TX, n, n, 1_000, 3)), ...numbers.map((n) => submission(BUMPED, n, 999 - n, 1_000, 4)),
       ]);
       assert.deepEqual(rows['positions'], [position(ALICE, ['900', '900']), position(BOB, ['-900', '0'])]);
-      assert.deepEqual(rows['market_volumes'], [{ market_id: MARKET, volume: '900', trades: '900' }]);
+      assert.deepEqual(rows['market_volumes'], [{ market_id: MARKET, volume: '900', trades: '900', first_fill: '0' }]);
     });
   }
 });
