@@ -4,25 +4,23 @@ import { byteaArray, int8Array, numericArray } from '../columns.js';
 import type { Query } from '../projection.js';
 
 /**
- * `first_fill` is the number of the market's first fill, whatever became of it. `market_chains` has every market, and `chain_volumes` every
- * chain with a market, also before the first trade. A sum that returns to 0 keeps its row.
+ * `market_volumes` has every market, and `chain_volumes` every chain with a market, also before the first trade. `first_fill` is the number of the
+ * market's first fill, whatever became of it. A sum that returns to 0 keeps its row. `chain_id` is null for a market that was never opened.
  */
 export const VOLUME_TABLES = [`
 create table market_volumes (
   market_id bytea primary key,
+  chain_id bigint,
   volume numeric not null,
   trades bigint not null,
-  first_fill bigint not null
+  first_fill bigint
 )`, `
+create index market_volumes_by_volume on market_volumes (volume, market_id)`, `
 create table minute_volumes (
   market_id bytea not null,
   minute bigint not null,
   volume numeric not null,
   primary key (market_id, minute)
-)`, `
-create table market_chains (
-  market_id bytea primary key,
-  chain_id bigint not null
 )`, `
 create table chain_volumes (
   chain_id bigint primary key,
@@ -31,13 +29,14 @@ create table chain_volumes (
 )`];
 
 const ADD_MARKETS = {
-  name: 'add_market_chains',
+  name: 'add_market_volumes',
   text: `
     with chains as (
       insert into chain_volumes (chain_id, volume, trades) select distinct chain_id, 0, 0 from unnest($2::bigint[]) as chain_id
       on conflict (chain_id) do nothing
     )
-    insert into market_chains (market_id, chain_id) select * from unnest($1::bytea[], $2::bigint[])`,
+    insert into market_volumes (market_id, chain_id, volume, trades)
+    select market_id, chain_id, 0, 0 from unnest($1::bytea[], $2::bigint[]) as opened (market_id, chain_id)`,
 };
 
 /** Changes are added to the sums. One statement, because each statement costs a round trip. */
@@ -48,12 +47,13 @@ const WRITE_VOLUMES = {
       insert into market_volumes (market_id, volume, trades, first_fill)
       select * from unnest($1::bytea[], $2::numeric[], $3::bigint[], $4::bigint[])
       on conflict (market_id) do update
-        set volume = market_volumes.volume + excluded.volume, trades = market_volumes.trades + excluded.trades
+        set volume = market_volumes.volume + excluded.volume, trades = market_volumes.trades + excluded.trades,
+          first_fill = coalesce(market_volumes.first_fill, excluded.first_fill)
     ), by_chain as (
       update chain_volumes set volume = chain_volumes.volume + added.volume, trades = chain_volumes.trades + added.trades
       from (
-        select chain_id, sum(volume) as volume, sum(trades) as trades
-        from unnest($1::bytea[], $2::numeric[], $3::bigint[]) as added (market_id, volume, trades) join market_chains using (market_id)
+        select chain_id, sum(added.volume) as volume, sum(added.trades) as trades
+        from unnest($1::bytea[], $2::numeric[], $3::bigint[]) as added (market_id, volume, trades) join market_volumes using (market_id)
         group by chain_id
       ) added
       where chain_volumes.chain_id = added.chain_id
@@ -80,7 +80,7 @@ interface MarketVolume {
   readonly minutes: Map<number, bigint>;
 }
 
-/** Adds new markets to those whose chain is known. */
+/** Adds new markets, without volume. */
 export async function addMarkets(opened: readonly MarketOpened[], query: Query): Promise<void> {
   if (opened.length === 0) return;
   await query(ADD_MARKETS, [byteaArray(opened.map(({ marketId }) => marketId)), int8Array(opened.map(({ chainId }) => chainId))]);

@@ -78,7 +78,7 @@ const position = (user_address: string, yes: [string, string], no: [string, stri
   held: [...yes, ...no].some((each) => each !== '0'),
 });
 const volumes = (volume: string, trades: string) => ({
-  market_volumes: [{ market_id: MARKET, volume, trades, first_fill: '0' }], minute_volumes: [{ market_id: MARKET, minute: MINUTE, volume }],
+  market_volumes: [{ market_id: MARKET, chain_id: null, volume, trades, first_fill: '0' }], minute_volumes: [{ market_id: MARKET, minute: MINUTE, volume }],
 });
 
 const submission = (tx_hash: string, fill: number, batch_index: number, batch_size: number, n: number) => (
@@ -97,7 +97,8 @@ function derivedOf(outcomes: readonly CommandOutcome[], rows: Partial<Rows>): Ro
   const positions = rows['positions'] ?? [];
   const holders = positions.filter((each) => [each['yes_shares'], each['no_shares']].some((shares) => BigInt(shares as string) > 0n));
   return {
-    market_chains: chains, order_markets: chains,
+    order_markets: chains,
+    market_volumes: chains.map((each) => ({ ...each, volume: '0', trades: '0', first_fill: null })),
     position_markets: chains.map((each, n) => ({ ...each, opened_position: String(markets[n]!.openedAt) })),
     chain_volumes: [...new Set(markets.map(({ chainId }) => chainId))].map((chain) => ({ chain_id: String(chain), volume: '0', trades: '0' })),
     open_orders: [...new Set(open.map(({ trader }) => trader))].map((trader) => ({
@@ -145,7 +146,8 @@ const crossedRows = {
 const marketRow = (n: number, fields: object = {}) => ({
   number: n, market_id: hash(0xaa + n), question: 'Will it rain?', description: 'In "Oslo" \\ Bergen, {tomorrow}', category: 'general',
   contract_address: address(0xc0 + n), maker: address(9), expiration: '1800000000', chain_id: '137', kind: 'standard', closed: false, resolved: false,
-  winning_outcome: null, created_at_ms: at(0), opened_position: '0', yes_token: null, no_token: null, ...fields,
+  winning_outcome: null, created_at_ms: at(0), opened_position: '0', yes_token: null, no_token: null, proposal: 0,
+  state: 'resolved' in fields ? 4 : 'closed' in fields ? 1 : 0, ...fields,
 });
 
 const proposed = (n: number, fields: Partial<ResolutionProposed> = {}): ResolutionProposed => ({
@@ -402,7 +404,7 @@ describe('projections: events', () => {
         ...numbers.map((n) => submission(TX, n, n, 1_000, 3)), ...numbers.map((n) => submission(BUMPED, n, 999 - n, 1_000, 4)),
       ]);
       assert.deepEqual(rows['positions'], [position(ALICE, ['900', '900']), position(BOB, ['-900', '0'])]);
-      assert.deepEqual(rows['market_volumes'], [{ market_id: MARKET, volume: '900', trades: '900', first_fill: '0' }]);
+      assert.deepEqual(rows['market_volumes'], [{ market_id: MARKET, chain_id: null, volume: '900', trades: '900', first_fill: '0' }]);
     });
   }
 });

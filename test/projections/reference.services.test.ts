@@ -1,5 +1,6 @@
 /** The read models against the reference engine's own state after the same random commands: orders, levels, trades, sums. */
 import assert from 'node:assert/strict';
+import { DERIVE } from '../support/derived-rows.js';
 import { testDatabase } from '../support/postgres.js';
 import { logOf, projectTo, randomOutcomes, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
 import { createReferenceEngine, levelKey, type ReferenceEngine, type ReferenceFill } from '../reference/engine.js';
@@ -38,6 +39,8 @@ describe('projections: the reference engine\'s state', () => {
         new Map(rowsOf(rows, 'submissions').map(({ tx_hash, fill, batch_index }) => [`${tx_hash as string} ${fill as string}`, batch_index])), submissions);
       assert.deepEqual(positionsOf(rows), referencePositions(outcomes));
       assert.deepEqual(rowsOf(rows, 'candles'), referenceCandles(outcomes));
+      await runSql(url, `set search_path = read_models; ${DERIVE.join('; ')}`);
+      assert.deepEqual(await readTables(url), rows);
       assertCounts(rows);
       assertSums(rows, engine.fills().filter(({ status }) => status !== 'failed'));
     });
