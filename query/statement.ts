@@ -5,11 +5,15 @@ import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 export interface Answer {
   readonly body: string;
   readonly position: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A prepared statement: planned once per connection, under its name. */
+/**
+ * A prepared statement: planned once per connection, under its name. One without a name is planned for its values each time: for a statement whose
+ * best plan depends on them.
+ */
 export interface Statement {
-  readonly name: string;
+  readonly name?: string;
   readonly text: string;
 }
 
@@ -32,6 +36,11 @@ export type Projection = 'markets' | 'orders' | 'trades' | 'positions' | 'redemp
 /** A statement with the columns `body` and `position`: one statement, so that both come from one snapshot. `body` is a scalar subquery's SQL. */
 export function answering(name: string, projections: readonly Projection[], body: string): Statement {
   return { name, text: `select ${body} as body, ${positionOf(projections)} as position` };
+}
+
+/** SQL: the time of the last outcome that the projection includes, in milliseconds: every outcome before that time is included. */
+export function timeOf(projection: Projection): string {
+  return `(select at_ms from projection where name = '${projection}')`;
 }
 
 /** SQL: the last log position that all these projections include; -1 while one of them is empty. */
