@@ -84,8 +84,7 @@ export async function openReadModels({
   };
   const position = async () => Number(soleRow(await rows<{ position: string }>(READ_MODELS, [])).position);
   const follower = followPositions({
-    connect: () => new pg.Client({ connectionString: target, keepAlive: true, connectionTimeoutMillis: statementTimeoutMs }),
-    position, onError, ...onStandby && { onStandby },
+    url, connectTimeoutMs: statementTimeoutMs, position, onError, ...onStandby && { onStandby },
   });
   return {
     rows, position,

@@ -1,10 +1,9 @@
 /**
- * Waiting until the read models include a log position. LISTEN on a separate connection wakes the waiters, and so does a slow re-check. A
- * standby refuses LISTEN: there the re-check is quick.
+ * Waiting until the read models include a log position. A message of the projections wakes the waiters, and so does a slow re-check. A
+ * standby passes no messages on: there the re-check is quick.
  */
-import type pg from 'pg';
+import { createChannel } from '../engine/log/postgres/channel.js';
 import { RequestError } from '../engine/records/errors.js';
-import { pause } from '../engine/waiting.js';
 
 export interface PositionFollower {
   /** Resolves once the read models include `position`; throws RequestError `not_caught_up`, `overloaded` or `unavailable`. */
@@ -19,8 +18,9 @@ export interface Patience {
 }
 
 export interface FollowerOptions {
-  /** A new, unconnected client for LISTEN. */
-  readonly connect: () => pg.Client;
+  /** The database of the read models, and how long a connection to it may take. */
+  readonly url: string;
+  readonly connectTimeoutMs: number;
   /** The last log position that the read models include. */
   readonly position: () => Promise<number>;
   readonly onError: (error: Error) => void;
@@ -28,8 +28,6 @@ export interface FollowerOptions {
   readonly onStandby?: (isStandby: boolean) => void;
   /** How often the position is read while somebody waits, in case a notification was lost. Default 250 ms. */
   readonly recheckMs?: number;
-  /** How it pauses before it connects again; tests give their own. */
-  readonly pause?: typeof pause;
 }
 
 interface Waiter {
@@ -40,7 +38,6 @@ interface Waiter {
 /** The projections notify this channel after each batch. The payload is only a hint; the checkpoints decide. */
 const CHANNEL = 'read_models';
 const MAX_WAITERS = 10_000;
-const RECONNECT_MS = 250;
 /**
  * On a standby the position is read this often, so many times since somebody has last begun to wait, and then less often. Reads of one's own
  * writes are short waits; a price stream waits all the time, and may be told some milliseconds later.
@@ -48,14 +45,11 @@ const RECONNECT_MS = 250;
 const STANDBY_RECHECK_MS = 10;
 const STANDBY_RECHECKS = 20;
 const PATIENT_RECHECK_MS = 50;
-/** How often a standby is asked whether it has been promoted. */
-const PROMOTION_LOOK_MS = 2_000;
 
 /** Follows the read models' position until `close`. Reconnects after a lost connection; until then the re-check wakes the waiters. */
 export function followPositions({
-  connect, position, onError, onStandby, recheckMs = 250, pause: rest = pause,
+  url, connectTimeoutMs, position, onError, onStandby, recheckMs = 250,
 }: FollowerOptions): PositionFollower {
-  const stop = new AbortController();
   const waiters = new Set<Waiter>();
   let reached = -1;
   let checking = false;
@@ -102,29 +96,33 @@ export function followPositions({
     void check();
   });
 
-  const listening = listen({
-    connect, onError, rest, stop: stop.signal, lost: () => recheck.onStandby(false), ...onStandby && { onStandby },
-    hear: (payload) => { if (isNewsTo(waiters, payload)) void check(); },
+  let wasStandby = false;
+  const channel = createChannel({
+    url, name: 'read models', channel: CHANNEL, connectTimeoutMs, statementTimeoutMs: connectTimeoutMs, failed: onError,
+    heard: (text) => { if (isNewsTo(waiters, text)) void check(); },
     connected: (isStandby) => {
+      if (isStandby !== wasStandby) onStandby?.(isStandby);
+      wasStandby = isStandby;
       recheck.onStandby(isStandby);
       void check();
     },
+    lost: () => recheck.onStandby(false),
   });
+  channel.hear();
   return {
     wait,
     close: async () => {
-      stop.abort();
       for (const waiter of waiters) waiter.settle(new RequestError('unavailable', 'the service is stopping'));
-      await listening;
+      await channel.close();
     },
   };
 }
 
 /** Whether a notification may end a wait: always, unless its payload is a position below every waiter's. */
-function isNewsTo(waiters: Iterable<Waiter>, payload = ''): boolean {
+function isNewsTo(waiters: Iterable<Waiter>, text: string): boolean {
   let lowest = Infinity;
   for (const waiter of waiters) lowest = Math.min(lowest, waiter.position);
-  return !(Number.parseInt(payload, 10) < lowest);
+  return !(Number.parseInt(text, 10) < lowest);
 }
 
 /** Checks again and again while somebody waits: every `usualMs`, and more often on a standby. */
@@ -158,54 +156,4 @@ function createRecheck(check: () => void, usualMs: number) {
       if (timer !== undefined) begin();
     },
   };
-}
-
-interface Listening {
-  readonly connect: () => pg.Client;
-  readonly hear: (payload: string | undefined) => void;
-  /** Called when a new connection listens, or would on a server that is no standby; and again when the standby has been promoted. */
-  readonly connected: (isStandby: boolean) => void;
-  readonly lost: () => void;
-  readonly onStandby?: (isStandby: boolean) => void;
-  readonly onError: (error: Error) => void;
-  readonly rest: typeof pause;
-  readonly stop: AbortSignal;
-}
-
-/** Listens until `stop`; makes a new connection when one is lost. */
-async function listen({ connect, hear, connected, lost, onStandby, onError, rest, stop }: Listening): Promise<void> {
-  const stopped = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
-  let wasStandby = false;
-  const found = (isStandby: boolean) => {
-    if (isStandby !== wasStandby) onStandby?.(isStandby);
-    wasStandby = isStandby;
-    connected(isStandby);
-  };
-  while (!stop.aborted) {
-    const client = connect();
-    const ended = new Promise<void>((resolve) => client.once('end', resolve));
-    client.on('error', onError);
-    client.on('notification', ({ payload }) => hear(payload));
-    try {
-      await client.connect();
-      while (!stop.aborted && await isStandby(client)) {
-        found(true);
-        await Promise.race([ended, rest(PROMOTION_LOOK_MS, stop)]);
-      }
-      await client.query(`listen ${CHANNEL}`);
-      found(false);
-      await Promise.race([ended, stopped]);
-    } catch (error) {
-      if (!stop.aborted) onError(error as Error);
-    }
-    lost();
-    await client.end().catch(onError);
-    await rest(RECONNECT_MS, stop);
-  }
-}
-
-/** Whether the server replays what another one writes. Once it has been promoted it never is again without a restart. */
-async function isStandby(client: pg.Client): Promise<boolean> {
-  const { rows: [row] } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
-  return row?.standby === true;
 }

@@ -23,7 +23,7 @@ export function answer({ endpoint, handler }: Route, parts: AnswerParts): Step {
       // How long clients listen says nothing about the service.
       response.locals.answeredMs = now();
       await sendStream(request, response, { ...reply, contentType }, parts);
-    } else send(response, { ...reply, contentType }, ending);
+    } else send(request, response, { ...reply, contentType }, ending);
     const { startedMs = 0, answeredMs = now() } = response.locals;
     observer.answered(endpoint, response.statusCode, (answeredMs - startedMs) / 1_000);
   };
@@ -40,7 +40,7 @@ function apiRequest(request: StepRequest, { locals }: StepResponse, clients: Cli
   return {
     params, headers, rawBody: body, token: locals.token,
     get query() { return query ??= request.query; },
-    get ip() { return addressKey(request.ip); },
+    get ip() { return addressKey(locals.address); },
     get signal() { return clients.signalOf(socket); },
   };
 }

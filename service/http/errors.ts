@@ -23,7 +23,7 @@ export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'obser
     const reply = shape.answer(known, { instance, challenge: endpoint?.authority.challenge?.(known) });
     // Of a page, which has headers of its own, or of a request that was refused before it had any.
     if (endpoint === undefined && !response.headersSent) response.setHeaders(COMMON_HEADERS);
-    send(response, { ...reply, contentType: `${shape.contentType}; charset=utf-8` }, ending);
+    send(request, response, { ...reply, contentType: `${shape.contentType}; charset=utf-8` }, ending);
     // A stream that had begun, or a client that has gone.
     if (!response.writableEnded) breakOff(request, response);
     if (endpoint !== undefined && startedMs !== undefined) observer.answered(endpoint, reply.status, (answeredMs - startedMs) / 1_000);

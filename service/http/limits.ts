@@ -2,7 +2,7 @@
 import { ipKeyGenerator, rateLimit, type RateLimitInfo } from 'express-rate-limit';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Endpoint } from '../api/endpoint.js';
-import type { Step } from './step.js';
+import type { Found, Step } from './step.js';
 
 export interface RateLimits {
   readonly windowS: number;
@@ -33,13 +33,13 @@ function limiter(name: string, limit: number, windowS: number): Step {
     limit,
     standardHeaders: false,
     legacyHeaders: false,
-    keyGenerator: ({ ip }) => addressKey(ip),
+    keyGenerator: (_request, { locals }) => addressKey((locals as Found).address),
     handler: (request, _response, next) => {
       next(new RequestError('rate_limited', `at most ${limit} ${name} in ${windowS} s`, [], { retryAfterS: secondsLeft(request) }));
     },
     // The library's checks compare Express' trust-proxy setting with headers that any client may send.
     validate: false,
-  }) as Step;
+  }) as unknown as Step;
   const secondsLeft = (request: object): number => {
     const { resetTime } = (request as { readonly rateLimit: RateLimitInfo }).rateLimit;
     // By the wall clock, which the library's counters use.
@@ -47,7 +47,8 @@ function limiter(name: string, limit: number, windowS: number): Step {
   };
   return (request, response, next) => count(request, response, (error?: unknown) => {
     const { remaining } = (request as unknown as { readonly rateLimit: RateLimitInfo }).rateLimit;
-    response.set({ 'RateLimit': `"${name}"; r=${remaining}; t=${secondsLeft(request)}`, 'RateLimit-Policy': policy });
+    response.setHeader('RateLimit', `"${name}"; r=${remaining}; t=${secondsLeft(request)}`);
+    response.setHeader('RateLimit-Policy', policy);
     next(error);
   });
 }

@@ -15,13 +15,13 @@ export function preflight(endpoints: readonly Endpoint[], ownPagesOnly: readonly
     'Access-Control-Allow-Headers': ALLOWED_HEADERS,
     'Access-Control-Max-Age': '7200',
   };
-  return (_request, response) => { send(response, { status: 204, headers, body: '' }, ending); };
+  return (request, response) => { send(request, response, { status: 204, headers, body: '' }, ending); };
 }
 
 /** Refuses a method that the path does not have, and one that only other processes serve. */
 export function otherMethods(endpoints: readonly Endpoint[]): Step {
   const methods = methodsOf(endpoints);
-  return ({ method }) => {
+  return ({ method = '' }) => {
     if (methods.includes(method)) throw new RequestError('not_found', 'another process of the service serves this endpoint');
     throw new RequestError('method_not_allowed', '', [], { allow: methods.join(', ') });
   };

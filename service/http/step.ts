@@ -1,10 +1,15 @@
-/** A step on a request's way through the service: Express middleware, and what the steps leave for those after them. */
-import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+/**
+ * A step on a request's way through the service: middleware that Express can run, and that uses of request and response only what Node has,
+ * besides the properties below.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoint } from '../api/endpoint.js';
 import type { BearerToken } from '../api/scopes.js';
 
 /** What earlier steps have found, in `response.locals`. */
-export type Found = {
+export interface Found {
+  /** The client's address, as the trusted proxies report it; absent when the connection is gone. */
+  address?: string | undefined;
   /** The endpoint that the request is for. */
   endpoint?: Endpoint;
   /** When its work began, by the application's clock. */
@@ -13,13 +18,26 @@ export type Found = {
   answeredMs?: number;
   /** The bearer token, found valid. */
   token?: BearerToken;
-};
+}
 
-type Query = Record<string, string>;
-/** The body is bytes; absent until it has been read, and for an endpoint without one. */
-type Body = Buffer | undefined;
+export interface StepRequest extends IncomingMessage {
+  /** Path parameters, percent-decoded. */
+  params: Readonly<Record<string, string>>;
+  /** Throws RequestError when a parameter is repeated. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Whether the client has what the answer's headers describe. */
+  readonly fresh: boolean;
+  /** The target as it was sent. */
+  readonly originalUrl: string;
+  /** Absent until it has been read, and for an endpoint without one. */
+  body?: Buffer | undefined;
+}
 
-export type StepRequest = Request<Record<string, string>, unknown, Body, Query, Found>;
-export type StepResponse = Response<unknown, Found>;
-export type Step = RequestHandler<Record<string, string>, unknown, Body, Query, Found>;
-export type ErrorStep = ErrorRequestHandler<Record<string, string>, unknown, Body, Query, Found>;
+export interface StepResponse extends ServerResponse {
+  readonly locals: Found;
+}
+
+/** Calls the next step, or with an error the one that answers errors. */
+export type Next = (error?: unknown) => void;
+export type Step = (request: StepRequest, response: StepResponse, next: Next) => void | Promise<void>;
+export type ErrorStep = (error: unknown, request: StepRequest, response: StepResponse, next: Next) => void;

@@ -1,9 +1,8 @@
 /**
- * How an engine that leaves tells the engines that stand by, so that one of them takes over at once: a NOTIFY in the outbox's database. When
- * the message is lost, an engine takes over after its usual time.
+ * How an engine that leaves tells the engines that stand by, so that one of them takes over at once. When the message is lost, an engine takes
+ * over after its usual time.
  */
-import { createConnection } from '../../engine/log/postgres/connection.js';
-import { createStandingConnection } from '../../engine/log/postgres/standing-connection.js';
+import { createChannel } from '../../engine/log/postgres/channel.js';
 import { within } from '../../engine/waiting.js';
 
 export interface Handover {
@@ -17,37 +16,24 @@ export interface Handover {
   close(): Promise<void>;
 }
 
-const CHANNEL = 'prediction_exchange_engine_left';
-const BACKOFF = { firstMs: 50, longestMs: 2_000 };
 const TIMEOUT_MS = 2_000;
 
-/** Connects at the first use. `url` is a direct connection to Postgres: LISTEN does not work through a transaction pooler. */
+/** Connects at the first use, to the outbox's Postgres. */
 export function openHandover({ url }: { readonly url: string }): Handover {
   const listeners: (() => void)[] = [];
   let isConnected: () => void = () => undefined;
   const connected = new Promise<void>((resolve) => { isConnected = resolve; });
-  const options = { url, name: 'engine handover', connectTimeoutMs: TIMEOUT_MS, statementTimeoutMs: TIMEOUT_MS };
-  const sending = createConnection(options);
-  const hearing = createStandingConnection({
-    ...options, backoff: BACKOFF, connected: isConnected,
-    async prepare(client) {
-      client.on('notification', () => { for (const left of listeners) left(); });
-      await client.query(`listen ${CHANNEL}`);
-    },
+  const { hear, tell, close } = createChannel({
+    url, name: 'engine handover', channel: 'prediction_exchange_engine_left', connectTimeoutMs: TIMEOUT_MS, statementTimeoutMs: TIMEOUT_MS,
+    connected: isConnected, heard: () => { for (const left of listeners) left(); },
   });
   return {
-    async tell() {
-      try {
-        await (await sending.get()).query(`notify ${CHANNEL}`);
-      } catch {
-        sending.drop();
-      }
-    },
+    tell: () => tell(''),
     async listen(left) {
       listeners.push(left);
-      hearing.stay();
+      hear();
       await within(connected, TIMEOUT_MS);
     },
-    async close() { await Promise.all([sending.end(), hearing.close()]); },
+    close,
   };
 }

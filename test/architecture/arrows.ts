@@ -21,8 +21,8 @@ const KIT = ['service/api/*'];
 /** What the exchange is made of, for those who run it. */
 const PRODUCT = ['service/*', 'command/*', 'contracts-abi/*', 'projections/*', 'query/*', ...ENGINE];
 
-/** What the read side needs: records, the port that they come from, and how to wait. */
-const RECORDS = ['engine/records/*', 'engine/log/log', ...GOING];
+/** What the read side needs: records, the port that they come from, how to wait, and how another process wakes it. */
+const RECORDS = ['engine/records/*', 'engine/log/log', 'engine/log/postgres/channel', ...GOING];
 
 const ARROWS: readonly Arrow[] = [
   { of: 'contracts-abi', may: ['contracts-abi/*'], because: 'the contracts know nothing of the exchange' },

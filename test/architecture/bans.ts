@@ -22,6 +22,10 @@ const BANS: readonly Ban[] = [
     why: 'a wrong wall clock would get into the history; take the trusted time of service/machine/clock.ts as an argument',
   },
   {
+    call: 'uptime', within: [...PURE, 'command/*', 'service/*'], except: ['service/machine/clock.ts'],
+    why: 'Node.js reads a file for it, which once cost every order a tenth of its time; take what the clock of service/machine/clock.ts says',
+  },
+  {
     call: 'process.env', within: FOLDERS.map((folder) => `${folder}/*`), except: ['service/main.ts', 'stack/main.ts', 'tools/backup.ts', 'tools/demo.ts', 'tools/rebuild.ts', 'stack/start-roles.ts',
       'tools/token.ts', 'tools/market.ts', 'tools/deploy.ts', 'test/*'],
     why: 'settings are one table in service/config.ts, which the programs\' entry files give the environment; add the setting there',
@@ -39,7 +43,7 @@ export const bannedCalls: Rule = eachSource(({ path, tree }) => {
 
 function isCall(node: ts.Node, call: string): boolean {
   if (call === 'new Date()') return ts.isNewExpression(node) && node.expression.getText() === 'Date' && (node.arguments?.length ?? 0) === 0;
-  if (call === 'randomUUID') return ts.isIdentifier(node) && node.text === call && !ts.isImportSpecifier(node.parent);
+  if (call === 'randomUUID' || call === 'uptime') return ts.isIdentifier(node) && node.text === call && !ts.isImportSpecifier(node.parent);
   if (ts.isElementAccessExpression(node)) return `${node.expression.getText()}.${node.argumentExpression.getText().slice(1, -1)}` === call;
   return ts.isPropertyAccessExpression(node) && `${node.expression.getText().replace(/^globalThis\./, '')}.${node.name.text}` === call;
 }

@@ -50,6 +50,8 @@ describe('architecture: banned calls can be found', () => {
     accepts(bannedCalls, { 'engine/log/a.ts': 'export const x = performance.now();' });
     accepts(bannedCalls, { 'engine/a.ts': 'export const x = new Date(5); // Date.now() in a comment\nconst y = "Math.random()";' });
     accepts(bannedCalls, { 'service/main.ts': 'run(process.env, performance.now());' });
+    finds(bannedCalls, { 'command/a.ts': 'import os from "node:os"; export const x = os.uptime();' }, /a tenth of its time/);
+    accepts(bannedCalls, { 'service/machine/clock.ts': 'import { uptime } from "node:os"; export const x = uptime();' });
     accepts(bannedCalls, { 'service/machine/clock.ts': 'export const wall = () => Date.now();' });
     finds(bannedCalls, { 'service/roles/a.ts': 'export const x = Date.now();' }, /the trusted time of service\/machine\/clock.ts/);
   });

@@ -16,7 +16,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/chain/abi.ts', 'service/chains/*', 'tools/demo.ts', 'tools/demo/*', 'tools/market/*', 'tools/deploy/*', 'stack/*',
   ],
   'eventsource-parser': ['command/prices/providers/event-stream.ts', 'tools/demo/api.ts'],
-  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/security.ts', 'service/http/step.ts'],
+  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'fs-native-extensions': ['service/machine/directory-lock.ts'],
   'hash-wasm': ['command/signing/keccak.ts'],
@@ -27,7 +27,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
-    'query/following.ts', 'command/lane/session.ts', 'service/access/token-store.ts', 'stack/reader-login.ts',
+    'command/lane/session.ts', 'service/access/token-store.ts', 'stack/reader-login.ts',
   ],
   'pino': ['service/logger.ts'],
   'prom-client': ['service/status/metrics.ts'],

@@ -1,15 +1,12 @@
 /** The read-only sessions, what becomes of Postgres' troubles, and waiting for a position: at hand, later, never, after a cut. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import pg from 'pg';
 import { projections } from '../../projections/catalogue.js';
 import { openReadModels } from '../../query/database.js';
 import { followPositions } from '../../query/following.js';
 import { orderbook } from '../../query/orders/orderbook.js';
 import { bytes32, readModels, type ReadModels } from '../support/read-models.js';
 import { until } from '../support/until.js';
-
-const FOLLOWER = 'follower under test';
 
 const statement = (text: string) => ({ name: text.slice(0, 40), text });
 
@@ -153,21 +150,21 @@ describe('query: waiting for a position', () => {
   });
 
   it('is woken by notifications alone, and again after the connection was cut', async () => {
+    const others = [await listenerBeside([], models)];
     const follower = followPositions({
-      connect: () => new pg.Client({ connectionString: models.url, application_name: FOLLOWER }),
-      position: () => models.db.position(),
+      url: models.url, connectTimeoutMs: 5_000, position: () => models.db.position(),
       onError: () => undefined,
       recheckMs: 2 ** 31 - 1,
     });
     await models.advance(1);
     await follower.wait(0, { timeoutMs: 60_000 });
-    const first = await listener(models, 0);
+    const first = await listenerBeside(others, models);
     await awaken(1);
     await models.run('select pg_terminate_backend($1)', [first]);
     const lost = follower.wait(2, { timeoutMs: 60_000 });
     await models.advance(3);
     await lost;
-    await listener(models, first);
+    await listenerBeside([...others, first], models);
     await awaken(3);
     await follower.close();
 
@@ -186,12 +183,14 @@ describe('query: waiting for a position', () => {
   });
 });
 
-/** The process id of the follower's session, once it listens and is another than `former`. */
-async function listener(models: ReadModels, former: number): Promise<number> {
-  for (;;) {
-    const { rows } = await models.run(`
-      select pid from pg_stat_activity where datname = current_database() and application_name = $1 and query = 'listen read_models'
-        and state = 'idle' and pid <> $2`, [FOLLOWER, former]);
-    if (rows.length === 1) return (rows[0] as { pid: number }).pid;
-  }
+/** The process ids of the sessions that listen for the read models. */
+async function listeners(models: ReadModels): Promise<number[]> {
+  const { rows } = await models.run(`
+    select pid from pg_stat_activity where datname = current_database() and query = 'listen read_models' and state = 'idle'`);
+  return (rows as { pid: number }[]).map(({ pid }) => pid);
+}
+
+/** The process id of the session that listens besides those known. */
+async function listenerBeside(known: readonly number[], models: ReadModels): Promise<number> {
+  return await until('another session listens', async () => (await listeners(models)).find((pid) => !known.includes(pid)));
 }

@@ -8,7 +8,10 @@ const DAY_MS = 86_400_000;
 
 /** A clock on a machine whose clocks the test sets. Times are in milliseconds after the start. */
 function scene() {
-  const set = { passedMs: 0, wallAheadMs: 0, databaseAheadMs: 0, databaseAnswers: true, historyMs: undefined as number | undefined, passPerAskMs: 0 };
+  const set = {
+    passedMs: 0, wallAheadMs: 0, databaseAheadMs: 0, databaseAnswers: true, historyMs: undefined as number | undefined,
+    passPerAskMs: 0, bootReads: 0,
+  };
   const lines: string[] = [];
   const ask = (): Promise<Found<DatabaseTime>> => {
     set.passedMs += set.passPerAskMs;
@@ -16,8 +19,9 @@ function scene() {
       ? { answers: true, value: { databaseMs: NOW_MS + set.passedMs + set.databaseAheadMs, monotonicMs: set.passedMs } }
       : { answers: false, error: 'it is silent' });
   };
+  const boot = (): number => { set.bootReads++; return set.passedMs; };
   const start = (signal?: AbortSignal) => startClock({
-    clocks: { wall: () => NOW_MS + set.passedMs + set.wallAheadMs, monotonic: () => set.passedMs, boot: () => set.passedMs },
+    clocks: { wall: () => NOW_MS + set.passedMs + set.wallAheadMs, monotonic: () => set.passedMs, boot },
     bounds: { maxJumpMs: 10_000, acceptAfterMs: 600_000 }, ask, ...signal && { signal }, historyMs: () => set.historyMs,
     report: (level, _, message) => { lines.push(`${level} ${message.split(':')[0]}`); },
   });
@@ -79,6 +83,18 @@ describe('service: the clock of a process', () => {
     }
     assert.ok(given.every((ms, i) => Number.isInteger(ms) && ms >= (given[i - 1] ?? 0)), given.join());
     assert.ok(Math.abs(given.at(-1)! - 502) < 30, given.join());
+  });
+
+  it('does not read the boot clock for an order, which would be a file read for each', async () => {
+    const { set, start } = scene();
+    const clock = await start();
+    const atStart = set.bootReads;
+    for (let order = 0; order < 100; order++) {
+      set.passedMs += 10;
+      assert.equal(clock.doubt(), undefined);
+      clock.now();
+    }
+    assert.deepEqual([atStart, set.bootReads], [1, 1]);
   });
 
   it('doubts a jump at once, before the next look, and tells each turn once', async () => {

@@ -71,7 +71,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
     length: reader.length,
     follow(stream, from, signal) {
       checkPosition(from);
-      signals.listen();
+      signals.hear();
       const ended = AbortSignal.any([signal, closed.signal]);
       const read: ReadPage = (next, previous) => readUntilAborted(() => reader.pageAfter(stream, next, previous), ended, canPass);
       return tails[stream].follow(from, ended, read);

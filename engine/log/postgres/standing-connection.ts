@@ -8,11 +8,13 @@ export interface StandingConnection extends Pick<Connection, 'get'> {
   close(): Promise<void>;
 }
 
-export interface StandingConnectionOptions extends Omit<ConnectionOptions, 'lost'> {
+export interface StandingConnectionOptions extends ConnectionOptions {
   /** The pauses before the first, second, … try in a row to connect again. */
   readonly backoff: Backoff;
   /** Called after every connection, the first one and each new one. */
   readonly connected?: () => void;
+  /** Called with each error that lets no connection be made. */
+  readonly failed?: (error: Error) => void;
   /** How it pauses, and milliseconds of a clock that never goes back; tests give their own. */
   readonly pause?: typeof pause;
   readonly now?: () => number;
@@ -23,11 +25,17 @@ const LASTING_MS = 10_000;
 
 /** The pauses also grow where a server takes connections and soon ends them, so such a server is not asked without rest. */
 export function createStandingConnection(given: StandingConnectionOptions): StandingConnection {
-  const { backoff, connected = () => undefined, pause: rest = pause, now = () => performance.now(), ...options } = given;
+  const { backoff, connected = () => undefined, failed = () => undefined, pause: rest = pause, now = () => performance.now(), ...options } = given;
   const closing = new AbortController();
   let staying: Promise<void> | undefined;
   let lost: () => void = () => undefined;
-  const connection = createConnection({ ...options, lost: () => { lost(); } });
+  const connection = createConnection({
+    ...options,
+    lost: () => {
+      options.lost?.();
+      lost();
+    },
+  });
 
   async function stayConnected(): Promise<void> {
     const { signal } = closing;
@@ -40,8 +48,9 @@ export function createStandingConnection(given: StandingConnectionOptions): Stan
         connected();
         await loss;
         if (now() - sinceMs >= LASTING_MS) failures = 0;
-      } catch {
+      } catch (error) {
         if (signal.aborted) return;
+        failed(error as Error);
       } finally {
         // Nobody waits for the loss of a connection that was not made: its listener on the signal is removed.
         lost();
