@@ -3,7 +3,7 @@ import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 import { Type } from '../engine/records/schema-types.js';
 import { inQuery } from '../service/api/parameter.js';
 import * as kind from '../service/api/request-fields.js';
-import { soleRow, type Answer, type RowSource, type Statement } from './statement.js';
+import { soleRow, type Answer, type Page, type RowSource, type Statement } from './statement.js';
 
 /** The values by which a list is sorted, of the last entry of a page. Amounts beyond 2^53 are decimal text, ids hex text. */
 export type PageKey = readonly (string | number | null)[];
@@ -28,6 +28,25 @@ export const cursor = inQuery('cursor', kind.optional(kind.text(Type.String({ pa
 export const NextCursor = Type.Optional(Type.String({
   description: 'Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty.',
 }));
+
+/** The parameters of a list that had pages of `byDefault` entries at most before it had cursors: absent, its answer is as it was. */
+export const pageParameters = (bounds: { readonly byDefault: number; readonly max: number }) => ({
+  limit: inQuery('limit', kind.optional({ ...kind.upTo(bounds.max), schema: Type.Integer({ minimum: 1, maximum: bounds.max, default: bounds.byDefault }) }), {
+    description: 'The highest number of entries in a page.', example: Math.min(100, bounds.max),
+  }),
+  cursor,
+});
+
+/** What a request for a page of a list has. */
+export interface PageRequest {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** Whether the request is one for a page; else the answer is the one without cursors. */
+export function isPaged({ limit, cursor: text }: PageRequest): boolean {
+  return limit !== undefined || text !== undefined;
+}
 
 /** The cursor of the page after an entry with this key. */
 export function cursorAfter(list: string, key: PageKey): string {
@@ -68,16 +87,26 @@ interface PageRow {
 /** How long a client may keep what never changes, in seconds: a year. */
 const FOREVER = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
-/** Runs the statement of a page, with the columns of PageRow; its body is a JSON object, to which `nextCursor` is added. */
+/** Runs the statement of a page, with the columns of PageRow; its body is a JSON object, to which `nextCursor` is added where `list` is given. */
 export async function page(
   db: RowSource, { list, statement, values, missing = 'not_found' }: {
-    readonly list: string; readonly statement: Statement; readonly values: readonly unknown[]; readonly missing?: ErrorCode;
+    readonly list: string | undefined; readonly statement: Statement; readonly values: readonly unknown[]; readonly missing?: ErrorCode;
   },
 ): Promise<Answer> {
   const { body, position, last, closed } = soleRow(await db.rows<PageRow>(statement, values));
   if (body === null) throw new RequestError(missing);
-  const text = last === null
+  const text = last === null || list === undefined
     ? body
     : `${body.slice(0, -1)},"nextCursor":${JSON.stringify(cursorAfter(list, JSON.parse(last) as PageKey))}}`;
   return { body: text, position: Number(position), ...closed === true && { headers: FOREVER } };
+}
+
+/** A page of a `listing`, whose $2 is the key at the end of the page before, from `next` or from the cursor. `more` are its further parameters. */
+export function pageOfListing(
+  db: RowSource, statement: Statement, { list, byDefault, more = [], ...asked }: Page & {
+    readonly list: string; readonly byDefault: number; readonly more?: readonly unknown[];
+  },
+): Promise<Answer> {
+  const [before = asked.next ?? null] = keyAfter(list, ['number'], asked.cursor) ?? [];
+  return page(db, { list: isPaged(asked) ? list : undefined, statement, values: [asked.limit ?? byDefault, before, ...more] });
 }

@@ -78,10 +78,11 @@ export function bytes(text: string): Buffer {
   return Buffer.from(text.slice(2), 'hex');
 }
 
-/** A page: at most `limit` entries. `next` is the `next` of the previous page. */
+/** A page: at most `limit` entries. `next` is the `next` of the previous page, and `cursor` says the same. */
 export interface Page {
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   readonly next?: number | undefined;
+  readonly cursor?: string | undefined;
 }
 
 export interface Listing {
@@ -102,12 +103,16 @@ export interface Listing {
 
 /** $1 is the limit. The JSON is built as text, because `next` is not always present. */
 export function listing({ name, projections, answered, from, item, filter, sort, key, order }: Listing): Statement {
-  return answering(name, projections, `(
-    select '{"${answered}":[' || coalesce(string_agg(item, ',' order by key ${order}), '') || '],"count":' || count(*)
-      || case when count(*) = $1 then ',"next":' || ${order === 'asc' ? 'max' : 'min'}(key) else '' end || '}'
-    from (
+  const next = order === 'asc' ? 'max' : 'min';
+  return { name, text: `
+    with page as materialized (
       select ${key} as key, row_to_json(item)::text as item
       from ${from} cross join lateral (select ${item}) item
       where ${filter}
-      order by ${sort} limit $1::integer) page)`);
+      order by ${sort} limit $1::integer
+    )
+    select '{"${answered}":[' || coalesce(string_agg(item, ',' order by key ${order}), '') || '],"count":' || count(*)
+        || case when count(*) = $1 then ',"next":' || ${next}(key) else '' end || '}' as body,
+      case when count(*) = $1 then json_build_array(${next}(key))::text end as last, ${positionOf(projections)} as position
+    from page` };
 }

@@ -4,6 +4,7 @@ import { placeOrder } from '../command/orders/place-order.js';
 import { syncPosition } from '../command/orders/sync-position.js';
 import { relayEndpoints } from '../command/relayer/endpoints.js';
 import { getUserNonces } from '../command/relayer/user-nonces.js';
+import { getCandles, getPriceCandles } from '../query/candles.js';
 import { listFailedClaims, listPendingClaims } from '../query/claims.js';
 import { listEvents } from '../query/history/list-events.js';
 import { getPlatformStats, getMarketStats, listMarkets } from '../query/markets.js';
@@ -16,6 +17,7 @@ import { getPrice, listPrices } from '../query/prices.js';
 import { getQuickMarket, listQuickMarkets } from '../query/quick-markets.js';
 import { getResolution } from '../query/resolution.js';
 import { getSettlement, listFailedTrades, listPendingTrades } from '../query/settlements.js';
+import { getTicker } from '../query/ticker.js';
 import { getMarketActivity, getUserActivity, listTrades } from '../query/trades.js';
 import type { Endpoint, Role } from './api/endpoint.js';
 import { getConfig } from './endpoints/config.js';
@@ -30,7 +32,7 @@ export const orderEndpoints = [placeOrder, cancelOrder, getOrder, syncPosition] 
 export const readEndpoints = [
   getOrderbook, listOrders, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
   listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement,
-  listPendingClaims, listFailedClaims, listEvents, getQuickMarket, listQuickMarkets, getPrice, listPrices, streamPrices,
+  listPendingClaims, listFailedClaims, listEvents, getQuickMarket, listQuickMarkets, getPrice, listPrices, streamPrices, getCandles, getPriceCandles, getTicker,
 ] as const;
 
 /** Role `relayer`: transactions that users have signed. */

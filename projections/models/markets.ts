@@ -35,9 +35,13 @@ create table markets (
   state smallint not null generated always as (case when resolved then 4 when proposal > 0 then proposal + 1 when closed then 1 else 0 end) stored
 )`, `
 create index markets_by_contract on markets (contract_address)`, `
+create index markets_standard on markets (number) where kind = 'standard'`, `
+create index markets_unresolved on markets (number) where kind = 'standard' and not resolved`, `
 create index markets_by_state on markets (state, number) where kind = 'standard'`, `
 create index markets_by_category on markets (category, state, number) where kind = 'standard'`, `
-create index markets_by_expiration on markets (state, expiration, number) where kind = 'standard'`, `
+create index markets_by_expiration on markets (expiration, number) where kind = 'standard'`, `
+create index markets_unresolved_by_expiration on markets (expiration, number) where kind = 'standard' and not resolved`, `
+create index markets_by_state_and_expiration on markets (state, expiration, number) where kind = 'standard'`, `
 create index markets_by_words on markets using gin (to_tsvector('simple', question)) where kind = 'standard'`];
 
 /** The values of the column `proposal`, and what a batch may do with it besides. */

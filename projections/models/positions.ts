@@ -24,7 +24,7 @@ create table positions (
   primary key (market_id, user_address)
 ) with (fillfactor = 70)`, `
 create index positions_by_user on positions (user_address, chain_id, opened_position) where held`, `
-create index positions_by_size on positions (market_id, (greatest(yes_shares, 0) + greatest(no_shares, 0)), user_address)
+create index positions_by_size on positions (market_id, (greatest(yes_shares, 0) + greatest(no_shares, 0)) desc, user_address)
   where yes_shares > 0 or no_shares > 0`, `
 create table position_markets (
   market_id bytea primary key,

@@ -142,6 +142,18 @@ export function upTo(max: number): ParameterKind<number> {
   };
 }
 
+/** Text of 1 to `max` characters. */
+export function upToCharacters(max: number): ParameterKind<string> {
+  return {
+    schema: Type.String({ minLength: 1, maxLength: max }), required: true, errors: [],
+    parse: (given) => {
+      const value = textOf(given);
+      if (value === '' || [...value].length > max) throw refused(given, `1 to ${max} characters`);
+      return value;
+    },
+  };
+}
+
 /** A kind in which an absent parameter gives undefined. */
 export function optional<T>(kind: ParameterKind<T>): ParameterKind<T | undefined> {
   return { ...kind, required: false, parse: (given) => given.value === undefined ? undefined : kind.parse(given) };

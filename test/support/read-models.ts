@@ -19,6 +19,8 @@ export interface ReadModels {
    * follow.
    */
   insert(table: Table, ...rows: Row[]): Promise<void>;
+  /** Fills the tables that follow from others, after `run` has changed those. */
+  derive(): Promise<void>;
   /** Sets the checkpoint of every projection, or of one, and the time of its last outcome. */
   advance(position: number, projection?: string, atMs?: number): Promise<void>;
   /** Removes every row and puts every checkpoint to 0. */
@@ -40,7 +42,7 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
   markets: (n) => ({
     number: n, market_id: bytes32(n), question: `Question ${n}?`, description: `Description ${n}`, category: 'general',
     contract_address: address(1_000 + n), maker: address(99), expiration: 2_000_000_000, chain_id: 31_337, kind: 'standard',
-    closed: false, resolved: false, winning_outcome: null, yes_token: null, no_token: null, created_at_ms: 1_700_000_000_999, opened_position: 0, proposal: 0,
+    closed: false, resolved: false, winning_outcome: null, yes_token: null, no_token: null, created_at_ms: 1_700_000_000_999, opened_position: n, proposal: 0,
   }),
   orders: (n) => ({
     number: n, order_hash: bytes32(n), market_id: bytes32(1), trader: address(1), side: 0, outcome: 0, price: 500_000, size: 100,
@@ -81,6 +83,11 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
   }),
 };
 
+/** A market has its row of volumes already. */
+const AGAIN: Partial<Record<Table, string>> = {
+  market_volumes: 'on conflict (market_id) do update set volume = excluded.volume, trades = excluded.trades',
+};
+
 /** A fresh database with empty read models. */
 export async function readModels(): Promise<ReadModels> {
   const { url, drop } = await exchangeDatabase();
@@ -92,17 +99,18 @@ export async function readModels(): Promise<ReadModels> {
     await writer.query(`truncate projection, ${projections.flatMap(tableNames).join(', ')}`);
     await writer.query('insert into projection select name, 1, 0 from unnest($1::text[]) name', [projections.map(({ name }) => name)]);
   };
+  const derive = async () => { await writer.query(DERIVE.join('; ')); };
   await clear();
   return {
-    db, url, run, clear,
+    db, url, run, clear, derive,
     insert: async (table, ...rows) => {
       for (const row of rows) {
         const whole = { ...ordinary[table](Number(row['number'] ?? row['position'] ?? row['fill'] ?? 0)), ...row };
         const values = Object.values(whole).map((value) => typeof value === 'string' && value.startsWith('0x') ? bytea(value) : value);
         const places = values.map((_, i) => `$${i + 1}`).join(', ');
-        await writer.query(`insert into ${table} (${Object.keys(whole).join(', ')}) values (${places})`, values);
+        await writer.query(`insert into ${table} (${Object.keys(whole).join(', ')}) values (${places}) ${AGAIN[table] ?? ''}`, values);
       }
-      await writer.query(DERIVE.join('; '));
+      await derive();
     },
     advance: async (position, projection, atMs = 0) => {
       await writer.query('update projection set position = $1, at_ms = $3 where $2::text is null or name = $2', [position, projection ?? null, atMs]);
