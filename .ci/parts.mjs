@@ -19,14 +19,16 @@ export const ALWAYS = {
 };
 
 const BUILD = ['package.json', 'package-lock.json', 'tsconfig.json', 'tools/run.mjs'];
-const STACKS = ['service/process/', 'stack/', 'service/projection-thread/', '.ci/serving'];
+const STACKS = ['service/process/', 'stack/', 'projections/thread/', '.ci/serving'];
+const ROLES = ['engine', ...['feed', 'indexer', 'lane', 'orders', 'prices', 'relayer', 'settlement'].map((room) => `command/${room}`), 'projections', 'query']
+  .flatMap((context) => [`${context}/role.ts`, `${context}/role-state.ts`]);
 
 /** At a push that changes one of the files that a part covers: paths of files, or of folders with a closing slash. */
 export const LONG = {
   'go-ethereum': {
     command: 'TESTS=geth npm test',
     covers: [
-      ...BUILD, 'contracts-abi/', 'command/chain/', 'command/indexer/', 'command/lane/', 'service/chains/', 'tools/deploy/', '.ci/geth',
+      ...BUILD, 'contracts-abi/', 'command/chain/', 'command/indexer/', 'command/lane/', 'service/chains-file.ts', 'service/chains-of.ts', 'tools/deploy/', '.ci/geth',
       'test/support/geth.ts', 'test/support/lane-stack.ts', 'test/support/deployed-chain.ts', 'test/support/exchange-on-chain.ts',
       'test/lane/lane.geth.test.ts', 'test/system/chain-faults.geth.test.ts', 'test/system/demo.geth.test.ts', 'test/system/exchange.geth.test.ts',
     ],
@@ -38,7 +40,7 @@ export const LONG = {
   'Kafka 4': {
     command: 'KAFKA_VERSION=4.1.1 TESTS=kafka npm test',
     covers: [
-      ...BUILD, 'command/feed/', 'service/feed/', 'service/roles/feed.ts', 'docs/kafka.md',
+      ...BUILD, 'command/feed/', 'service/process/fill-feed.ts', 'service/kafka-settings.ts', 'docs/kafka.md',
       'docs/events/consumer.mjs', 'docs/events/settlement-worker.mjs',
       'test/kafka/', 'test/support/kafka-pom.xml', 'test/support/kafka-broker.ts', 'test/support/kafka-jars.ts',
       'test/support/kafka-scene.ts', 'test/support/kafka-client.ts', 'test/support/example-consumer.ts', '.ci/java',
@@ -75,7 +77,7 @@ export const LONG = {
   'EventStoreDB': {
     command: 'TESTS=eventstore npm test',
     covers: [
-      ...BUILD, 'engine/log/', 'engine/run/', 'service/process/', 'service/roles/', 'test/support/', 'test/system/roles-under-kills.ts',
+      ...BUILD, ...ROLES, 'engine/log/', 'engine/run/', 'engine/running-role.ts', 'service/process/', 'test/support/', 'test/system/roles-under-kills.ts',
       'test/system/roles.eventstore.test.ts',
     ],
   },

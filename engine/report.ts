@@ -3,6 +3,12 @@
 /** `note`: for information. `trouble`: the worker retries or works around it. `alarm`: somebody must look. Texts never contain secrets. */
 export type Report = (level: 'note' | 'trouble' | 'alarm', text: string) => void;
 
+/** The error as one text. The errors of several attempts, such as one per address of a host, are joined: their own message is empty. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join(', ');
+  return error instanceof Error ? error.message : String(error);
+}
+
 const PROGRAM_FAULTS = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError];
 
 /**
@@ -10,6 +16,6 @@ const PROGRAM_FAULTS = [EvalError, RangeError, ReferenceError, SyntaxError, Type
  * them, sees that trying again will not mend it.
  */
 export function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return PROGRAM_FAULTS.some((fault) => error instanceof fault) ? `${error.name}: ${error.message}` : error.message;
+  const isFault = error instanceof Error && PROGRAM_FAULTS.some((fault) => error instanceof fault);
+  return isFault ? `${error.name}: ${error.message}` : messageOf(error);
 }

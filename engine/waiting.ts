@@ -68,6 +68,12 @@ export async function within<T>(work: Promise<T>, ms: number): Promise<T | undef
   }
 }
 
+/** The work, shared: a call while it runs gets the running work's result. */
+export function joined<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => running ??= work().finally(() => { running = undefined; });
+}
+
 /** Wakes all waiters at once. */
 export interface Bell {
   /** How often the bell has rung. A reader compares the counts before and after a read, to notice a ring in between. */

@@ -2,7 +2,7 @@
 import { RequestError } from '../engine/records/errors.js';
 import { named } from '../engine/records/named-schema.js';
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { inPath } from '../service/api/parameter.js';
 import * as kind from '../service/api/request-fields.js';
 

@@ -1,7 +1,7 @@
 /** Redemptions that users have asked the relayer for, and what became of a request to the relayer. */
 import { MAX_CLAIMS, type RelayAction } from '../engine/records/fields.js';
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import { inQuery } from '../service/api/parameter.js';

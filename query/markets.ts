@@ -2,7 +2,7 @@
 import { RequestError } from '../engine/records/errors.js';
 import { named } from '../engine/records/named-schema.js';
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import * as parameter from '../service/api/parameters.js';

@@ -1,6 +1,6 @@
 /** Holdings: a user's YES and NO shares in one market or in all markets of a chain, and a market's largest holders. */
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import { inPath, inQuery } from '../service/api/parameter.js';

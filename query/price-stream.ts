@@ -1,7 +1,7 @@
 /** The price streams of a process: who may have one, and how many there are. */
 import { RequestError } from '../engine/records/errors.js';
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint, type Context, type StreamReply } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import { inHeader, inQuery } from '../service/api/parameter.js';

@@ -1,6 +1,6 @@
 /** The recorded prices of an asset: the newest one, those of 20 minutes, and those after a log position for the stream. */
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import { asset, AssetPrice, PriceUsd, requireAsset, type Assets } from './asset.js';

@@ -1,7 +1,7 @@
 /** The quick markets of an asset: the one that runs now, and those that have begun. */
 import { SELL, YES } from '../engine/records/fields.js';
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import * as parameter from '../service/api/parameters.js';

@@ -1,7 +1,7 @@
 /** `GET /resolution/{marketId}`: the state of a market's resolution. */
 import { RequestError } from '../engine/records/errors.js';
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import type { Database } from './database.js';

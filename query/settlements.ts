@@ -1,6 +1,6 @@
 /** Trades on their way to the chain: unsettled trades, recently failed trades, and the fills of one transaction. */
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import { inPath, inQuery } from '../service/api/parameter.js';

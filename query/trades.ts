@@ -1,6 +1,6 @@
 /** Trades of a market and of a user, newest first, and a user's payouts. Failed trades are left out. */
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import * as parameter from '../service/api/parameters.js';

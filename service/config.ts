@@ -2,9 +2,9 @@
 import { SIGNED_TOPIC_NAME, TOPIC_NAME } from '../command/feed/kafka/topic-shape.js';
 import { SOURCE_NAMES, checkNames, isAsset, type SourceName } from '../command/prices/observation.js';
 import { PUBLIC_URLS } from '../command/prices/source-urls.js';
-import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems } from './feed/kafka-settings.js';
+import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems } from './kafka-settings.js';
 import { MAX_QUICK_S, MIN_QUICK_S } from '../engine/rules/limits.js';
-import { ROLE_NAMES } from './roles/role-names.js';
+import { ROLE_NAMES } from './process/role-names.js';
 import { processesOf, rolesOf } from './role-settings.js';
 import {
   SettingError, address, databaseUrl, eventStoreUrl, flag, host, httpUrl, integer, isLoopback, list, logUrl, oneOf, proxies, text, webSocketUrl,

@@ -1,9 +1,9 @@
 /** The exit code after which nobody may start the program again before somebody has acted, and which errors lead to it. */
 import { WrongChain } from '../command/chain/rpc.js';
-import { CannotStart } from './cannot-start.js';
-import { ContractMismatch } from './chains/chain-check.js';
-import { ChainsFileError } from './chains/chains-file.js';
-import { ForeignHistory } from './process/history-check.js';
+import { CannotStart } from '../engine/cannot-start.js';
+import { ContractMismatch } from '../command/chain/chain-check.js';
+import { ChainsFileError } from './chains-file.js';
+import { ForeignHistory } from '../command/signing/history-check.js';
 
 /**
  * EX_CONFIG of sysexits.h: starting again with the same settings would fail again; or, after the log has lost records, it might not, and would go

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { Command } from 'commander';
-import { messageOf } from './cannot-start.js';
+import { messageOf } from '../engine/report.js';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config, type SettingName } from './config.js';
 import { spaceOf } from './machine/disk.js';
 import { diskFullText } from './machine/disk-full.js';

@@ -1,8 +1,8 @@
 /** The databases and chains that a process uses, as its settings name them. */
-import { CannotStart } from './cannot-start.js';
-import type { Secrets } from './chains/chains-file.js';
-import { chainsOf } from './chains/chains-of.js';
-import type { ConfiguredChain } from './chains/configured-chain.js';
+import { CannotStart } from '../engine/cannot-start.js';
+import type { Secrets } from './chains-file.js';
+import { chainsOf } from './chains-of.js';
+import type { ConfiguredChain } from '../command/chain/configured-chain.js';
 import { logUrlOf, type Config } from './config.js';
 import type { Logger } from './logger.js';
 import type { Urls } from './process/shared-parts.js';

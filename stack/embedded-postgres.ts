@@ -10,7 +10,7 @@ import { chmod, chown, mkdir, readdir, readFile, realpath, rename, rm } from 'no
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { pause } from '../engine/waiting.js';
-import { CannotStart } from '../service/cannot-start.js';
+import { CannotStart } from '../engine/cannot-start.js';
 import { childEnded, type ChildEnded } from './child-ended.js';
 import { lockDirectory } from '../service/machine/directory-lock.js';
 import { syncDirectory, writeDurably } from '../service/machine/durable-files.js';

@@ -1,14 +1,14 @@
 /** The databases and chains of an exchange on a laptop: what the settings do not name is started here. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dataDirectoryError } from '../service/cannot-start.js';
-import { chainsOf } from '../service/chains/chains-of.js';
-import type { ConfiguredChain } from '../service/chains/configured-chain.js';
+import type { ConfiguredChain } from '../command/chain/configured-chain.js';
+import { chainsOf } from '../service/chains-of.js';
 import type { Config } from '../service/config.js';
 import { DirectoryInUse } from '../service/machine/directory-lock.js';
+import { ROLE_NAMES } from '../service/process/role-names.js';
 import { logged, urlsOf, type Opening, type OpenResources } from '../service/resources.js';
-import { ROLE_NAMES } from '../service/roles/role-names.js';
 import { startDevelopmentChain, type DevelopmentChain } from './chain/development.js';
+import { dataDirectoryError } from './data-directory.js';
 import { databaseOf, sharedDatabaseOf } from './database-of.js';
 import { developmentTokenText, keepDevelopmentToken, type DevelopmentToken } from './development-token.js';
 import { readerUrlOf } from './reader-login.js';

@@ -1,10 +1,10 @@
 /** The text that a developer sees when a stack of their own has started: its address, chains, accounts and markets, and commands to try. */
 import type { Chain } from '../command/chain/chain.js';
 import { TEST_MNEMONIC } from './chain/anvil.js';
-import { orderDomain } from '../service/endpoints/signing.js';
+import { orderDomain } from '../command/signing/shown-actions.js';
 import { DEFAULT_DATA_DIR, type Config } from '../service/config.js';
 import { developmentAccounts, STARTING_USDC } from './chain/dev-contracts.js';
-import { ROLE_NAMES, type RoleName } from '../service/roles/role-names.js';
+import { ROLE_NAMES, type RoleName } from '../service/process/role-names.js';
 
 export interface Market {
   readonly id: string;

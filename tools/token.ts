@@ -2,12 +2,13 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { messageOf } from '../engine/report.js';
 import { REMEMBERED_MS } from '../service/access/authenticate.js';
 import { issueToken } from '../service/access/issue-token.js';
 import { SCOPES, type Scope } from '../service/api/scopes.js';
 import { openTokenStore, type TokenStore } from '../service/access/token-store.js';
 import { nameOf, scopesOf, secondsOf } from './token/token-arguments.js';
-import { issuedJson, storedJson, tokenTable } from '../service/access/token-text.js';
+import { issuedJson, storedJson, tokenTable } from './token/token-text.js';
 import { parseConfig, type Config } from '../service/config.js';
 import { toolDatabase } from './terminal/database.js';
 import { argument } from './terminal/tool.js';
@@ -43,7 +44,7 @@ program.command('revoke').description('Revokes a bearer token.')
   .action(revoke);
 
 await program.parseAsync().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exitCode = FAILED;
 });
 

@@ -1,7 +1,9 @@
 /** What can become of an expired market that nobody has proposed an outcome of: what the oracle takes at present, and from when it can be halved. */
-import type { Chain } from './chain.js';
+import { within } from '../../engine/waiting.js';
 import { encodeCall, type ContractCall } from './abi.js';
-import type { ChainReads } from './chain-reads.js';
+import type { ChainAccess } from './chain-access.js';
+import { createChainReads, type ChainReads } from './chain-reads.js';
+import type { Chain } from './chain.js';
 
 /** A market that is neither resolved nor proposed. */
 export interface UnresolvedMarket {
@@ -127,4 +129,27 @@ const ZERO_WORD = `0x${'0'.repeat(64)}`;
 
 function secondsOf(value: unknown): number | undefined {
   return typeof value === 'bigint' ? Number(value) : undefined;
+}
+
+/** The chains whose markets are asked for. */
+export interface ChainsOfMarkets {
+  readonly chains: ReadonlyMap<number, Pick<ChainAccess, 'chain' | 'clientRpc'>>;
+  /** Milliseconds, not going back. */
+  readonly monotonic: () => number;
+  /** The answer does not wait longer for a chain: the history's part is worth more than the rest. */
+  readonly chainWithinMs?: number;
+}
+
+const CHAIN_WITHIN_MS = 2_000;
+
+/** Resolves with undefined where the chain is not configured, does not answer or has any other fault: troubles of nodes are told elsewhere. */
+export function createWaysOut(
+  { chains, monotonic: now, chainWithinMs = CHAIN_WITHIN_MS }: ChainsOfMarkets,
+): (market: UnresolvedMarket & { readonly chainId: number }) => Promise<WaysOut | undefined> {
+  const readers = new Map([...chains].map(([chainId, { chain, clientRpc }]) => [
+    chainId, createWaysOutReader({ chain, reads: createChainReads(chain, clientRpc), now })]));
+  return async ({ chainId, ...market }) => {
+    const waysOut = readers.get(chainId)?.(market).catch(() => undefined);
+    return waysOut === undefined ? undefined : within(waysOut, chainWithinMs);
+  };
 }

@@ -14,22 +14,9 @@ import { settlement } from '../../contracts-abi/settlement.js';
 import type {
   CancelScheduledArgs, FillFailedArgs, FillSettledArgs, HistoryAnchoredArgs, OrderCancelledArgs,
 } from '../../contracts-abi/settlement.js';
+import type { RawChainEvent } from '../chain/block-range.js';
 import type { Contracts } from '../chain/chain.js';
 import { decodeEventData, MalformedData } from './event-data.js';
-
-/** A chain event as eth_getLogs returns it, not yet decoded. All hex is lower-case. */
-export interface RawChainEvent {
-  readonly address: string;
-  readonly topics: readonly string[];
-  readonly data: string;
-  readonly block: number;
-  readonly blockHash: string;
-  /** The event's index within its block. */
-  readonly logIndex: number;
-  readonly txHash: string;
-  /** The node has withdrawn the event after a reorganisation. */
-  readonly removed: boolean;
-}
 
 /** The arguments of each event that is read, as the ABI types them: addresses and bytes in lower-case hex, integers as bigint. */
 export interface ChainEventArgs {

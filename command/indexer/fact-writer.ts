@@ -3,7 +3,7 @@ import { encodeCommand, MalformedRecord, recordId, type CommandOutcome } from '.
 import { fittingRecords } from '../../engine/log/append-size.js';
 import { RecordTooLarge, type NewRecord } from '../../engine/log/log.js';
 import type { ChainCursor } from '../../engine/run/view.js';
-import type { BlockName } from './block-range.js';
+import type { BlockName } from '../chain/block-range.js';
 import { reportRejections, type WrittenFact } from './fact-rejections.js';
 import type { Fact, FactCommand } from './facts.js';
 import type { Report } from '../../engine/report.js';

@@ -1,8 +1,9 @@
 /** Turns chain events into the commands that record them, in the chain's order. Pure: the same events always give the same facts. */
 import type { Command } from '../../engine/records/commands.js';
 import { NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
+import type { RawChainEvent } from '../chain/block-range.js';
 import type { Chain } from '../chain/chain.js';
-import { readEvent, UndecodableEvent, type ChainEvent, type ChainEventArgs, type RawChainEvent } from './chain-events.js';
+import { readEvent, UndecodableEvent, type ChainEvent, type ChainEventArgs } from './chain-events.js';
 import { failedTerms, settledTerms, type ToldFill } from './checks/told-fill.js';
 import { toldResolution, type ToldResolution } from './checks/told-resolution.js';
 

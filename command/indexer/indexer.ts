@@ -2,7 +2,7 @@
 import { startRounds } from '../../engine/reactor.js';
 import { createBell, orAborted } from '../../engine/waiting.js';
 import { ChainUnavailable, onOneNode, type Chain, type Rpc } from '../chain/chain.js';
-import { readLatest } from './block-range.js';
+import { readLatest } from '../chain/block-range.js';
 import { createFactWriter, CursorStands, type FactWriterOptions } from './fact-writer.js';
 import { ForeignChain } from './foreign-chain.js';
 import { createScan, type Scan, type ScanOptions } from './scan.js';

@@ -2,7 +2,7 @@
 import type { ChainCursor, EngineView } from '../../engine/run/view.js';
 import { checkAnchors } from './checks/anchors.js';
 import { checkFills } from './checks/fills.js';
-import { readBlock, readRange, type BlockName } from './block-range.js';
+import { readBlock, readRange, type BlockName } from '../chain/block-range.js';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../chain/chain.js';
 import { eventFilter } from './chain-events.js';
 import type { FactWriter } from './fact-writer.js';

@@ -5,7 +5,7 @@ import { BUY, SELL, type Side } from '../../engine/records/fields.js';
 import { AnyCaseBytes32, AnyCaseSignature } from '../../engine/records/fields.js';
 import { isBytes32, signatureBytes, toHex } from '../../engine/records/hex.js';
 import { Type } from '../../engine/records/schema-types.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { cancelSignature } from '../../service/api/authority.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
@@ -64,7 +64,8 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrderHandler {
       const ahead = underway.find(orderHash);
       if (ahead === undefined) {
         const { trader } = order;
-        const submitted = await underway.start({ key: orderHash, trader, orderHash, signal, run: () => parts.submit(command, signal) });
+        const work = { key: orderHash, trader, orderHash, request: orderHash, signal };
+        const submitted = await underway.start({ ...work, run: () => parts.submit(command, signal) });
         return answerTo(parts, order, command, submitted);
       }
       // The same cancel is on its way: its outcome answers this one too.

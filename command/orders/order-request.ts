@@ -1,14 +1,15 @@
 /** The body of `POST /api/v1/orders`: one set of fields documents it, checks it and converts it to the form of records. */
 import { Type } from '../../engine/records/schema-types.js';
 import type { ErrorObject } from 'ajv';
-import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, record } from '../../engine/records/fields.js';
+import type { PlaceOrder } from '../../engine/records/commands.js';
+import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, SelfTrade, TimeInForce, record } from '../../engine/records/fields.js';
 import { RequestError, type ErrorCode, type FieldError } from '../../engine/records/errors.js';
 import { ADDRESS, BYTES32 } from '../../engine/records/hex.js';
 import { named } from '../../engine/records/named-schema.js';
 import { compileSchema } from '../../engine/records/schema.js';
 import { MIN_LIFETIME_S } from '../../engine/rules/limits.js';
 import type { OrderFields } from '../signing/typed-data.js';
-import type { JsonObject } from '../../service/api/exact-json.js';
+import type { JsonObject } from '../../engine/records/exact-json.js';
 import { PermitSignature } from './permit.js';
 import { choice, objectSchema, uint } from './request-field.js';
 import { UINT64_MAX } from './uint.js';
@@ -39,6 +40,34 @@ const integerFields = {
   expiration: uint({ max: UINT64_MAX, unit: ', in Unix seconds', description: 'Unix seconds, at least 60 ahead of the server.' }),
 };
 
+/** What an order asks for beside what its trader signs; recorded where it is not the default. */
+export type OrderTerms = Pick<PlaceOrder, 'timeInForce' | 'postOnly' | 'notAfter' | 'selfTrade'>;
+
+const NOT_SIGNED = 'The order\'s signature does not cover it.';
+
+const notAfterField = uint({
+  max: BigInt(Number.MAX_SAFE_INTEGER), unit: ', in milliseconds since the Unix epoch',
+  description: `Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted. ${NOT_SIGNED}`,
+});
+
+/** The terms as they are sent; `null` stands for an absent one. */
+const termsSchema = {
+  timeInForce: Type.Optional({
+    ...TimeInForce, default: 'GTC',
+    description: 'GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. '
+      + `FAK: what does not match at once is cancelled. ${NOT_SIGNED}`,
+  }),
+  postOnly: Type.Optional(Type.Boolean({
+    default: false, description: `The order is refused with would_match if it would match at once. Not with FOK or FAK. ${NOT_SIGNED}`,
+  })),
+  notAfter: Type.Optional(notAfterField.schema),
+  selfTrade: Type.Optional({
+    ...SelfTrade, default: 'cancel_older',
+    description: 'What happens when the order would match an order of the same trader: cancel_older cancels the resting one, cancel_newer what is '
+      + `left of this one. ${NOT_SIGNED}`,
+  }),
+};
+
 /** The body as it is sent. */
 export const PlaceOrderRequest = named('PlaceOrderRequest', record({
   order: named('Order', Type.Object(objectSchema({ ...leadingHex, ...integerFields, makerFeeRecipient }).properties, {
@@ -46,6 +75,7 @@ export const PlaceOrderRequest = named('PlaceOrderRequest', record({
   })),
   signature: { ...AnyCaseSignature, description: 'EIP-712 signature of the order in the chain\'s orderDomain: r, s, v.' },
   permitSignature: Type.Optional(PermitSignature),
+  ...termsSchema,
 }));
 
 const AnyInteger = Type.Unknown();
@@ -60,6 +90,8 @@ const validateShape = compileSchema(record({
   }),
   signature: Type.Optional(Type.Unknown()),
   permitSignature: Type.Optional(Type.Unknown()),
+  timeInForce: Type.Optional(Type.Unknown()), postOnly: Type.Optional(Type.Unknown()),
+  notAfter: Type.Optional(Type.Unknown()), selfTrade: Type.Optional(Type.Unknown()),
 }));
 
 /**
@@ -78,6 +110,32 @@ export function parseOrder(body: JsonObject): OrderFields {
   return {
     marketId: order.marketId.toLowerCase(), trader: order.trader.toLowerCase(), side, outcome, price: Number(price), size, nonce, expiration,
   };
+}
+
+/** The terms in a body whose shape `parseOrder` has checked; undefined when all are the defaults. Throws RequestError `invalid_request`. */
+export function parseTerms(body: JsonObject): OrderTerms | undefined {
+  const { timeInForce, postOnly, notAfter, selfTrade } = body;
+  if (timeInForce === undefined && postOnly === undefined && notAfter === undefined && selfTrade === undefined) return undefined;
+  const terms: OrderTerms = {};
+  const inForce = choiceIn('/timeInForce', timeInForce, ['GTC', 'FOK', 'FAK'] as const);
+  if (inForce !== undefined && inForce !== 'GTC') terms.timeInForce = inForce;
+  if (choiceIn('/postOnly', postOnly, [true, false] as const) === true) terms.postOnly = true;
+  if (notAfter !== undefined && notAfter !== null) {
+    terms.notAfter = Number(notAfterField.parse(notAfter) ?? refused('/notAfter', notAfterField.rule));
+  }
+  if (choiceIn('/selfTrade', selfTrade, ['cancel_older', 'cancel_newer'] as const) === 'cancel_newer') terms.selfTrade = 'cancel_newer';
+  if (terms.postOnly === true && terms.timeInForce !== undefined) refused('/postOnly', `contradicts timeInForce: a ${terms.timeInForce} order never rests`);
+  return Object.keys(terms).length === 0 ? undefined : terms;
+}
+
+/** One of these values; undefined for an absent field. */
+function choiceIn<const V extends string | boolean>(field: string, given: unknown, values: readonly V[]): V | undefined {
+  if (given === undefined || given === null) return undefined;
+  return values.find((each) => each === given) ?? refused(field, `is ${values.join(' or ')}`);
+}
+
+function refused(field: string, message: string): never {
+  throw fieldError('invalid_request', field, message);
 }
 
 function refuse(name: keyof typeof integerFields, code: ErrorCode): never {

@@ -2,22 +2,23 @@
 import { LogUnavailable } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
+import type { Event, OrderTermsSet } from '../../engine/records/events.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
 import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView, MarketView } from '../../engine/run/view.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { anybody } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';
-import { parseJsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject } from '../../engine/records/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
 import type { Exposure } from '../chain/exposure.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed-data.js';
 import { rejectionError, type Answer, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './answer.js';
-import { expiresTooSoon, fieldError, parseOrder, PlaceOrderRequest, tooSoon } from './order-request.js';
+import { expiresTooSoon, fieldError, parseOrder, parseTerms, PlaceOrderRequest, tooSoon, type OrderTerms } from './order-request.js';
 import { parsePermit } from './permit.js';
 import { createUnderway, passed, type Underway } from './underway.js';
 
@@ -59,13 +60,14 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
     const request = parseJsonObject(body);
     const at = parts.now();
     const order = parseOrder(request);
+    const terms = parseTerms(request);
     if (expiresTooSoon(order.expiration, at)) return repeatOrRefuse(parts, order, request['signature'], at);
     const domain = domainOfMarket(parts, order.marketId);
     if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'is not a market of this exchange' }]);
     const digest = domain.orderDigest(order);
     const signature = checkSignature(parts.recovery, { domain, digest, trader: order.trader, given: request['signature'] });
     const orderHash = toHex(digest);
-    const command: PlaceOrder = { kind: 'PlaceOrder', v: 1, at, orderHash, ...order, signature };
+    const command: PlaceOrder = { kind: 'PlaceOrder', v: 2, at, orderHash, ...order, signature };
     const { chainId } = domain.domain;
     const known = parts.view.order(orderHash);
     if (known !== undefined) return originalAnswer(parts, orderHash, known);
@@ -73,7 +75,8 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
       command.permit = parsePermit(request['permitSignature'], at);
       checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
     }
-    const decided = await decide(parts, { chainId, command, underway, signal });
+    if (terms !== undefined) Object.assign(command, terms);
+    const decided = await decide(parts, { chainId, command, terms, underway, signal });
     return 'outcome' in decided ? answerTo(parts, command, decided) : originalAnswer(parts, orderHash, decided);
   };
 }
@@ -81,6 +84,8 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
 interface Incoming {
   readonly chainId: number;
   readonly command: PlaceOrder;
+  /** Undefined when all are the defaults. */
+  readonly terms: OrderTerms | undefined;
   readonly underway: Underway;
   readonly signal: AbortSignal | undefined;
 }
@@ -90,8 +95,10 @@ interface Incoming {
  * of many at the same time only one is written; what an order has waited for may have been the same order.
  */
 async function decide(parts: PlaceOrderParts, incoming: Incoming): Promise<Submitted | KnownOrder> {
-  const { command, underway, signal } = incoming;
+  const { command, terms, underway, signal } = incoming;
   const { orderHash, trader, nonce } = command;
+  // With other terms, the same order may have another answer.
+  const request = terms === undefined ? orderHash : `${orderHash} ${JSON.stringify(terms)}`;
   const key = `${trader}:${nonce}`;
   for (;;) {
     // Nothing is awaited between the last look at the view and `start`: no other order may come in.
@@ -100,9 +107,9 @@ async function decide(parts: PlaceOrderParts, incoming: Incoming): Promise<Submi
     const ahead = underway.find(key);
     if (ahead === undefined) {
       refuseBeyondLimit(parts, incoming);
-      return underway.start({ key, trader, orderHash, signal, run: () => submitReserved(parts, incoming) });
+      return underway.start({ key, trader, orderHash, request, signal, run: () => submitReserved(parts, incoming) });
     }
-    await passed(ahead, orderHash);
+    await passed(ahead, request);
     const known = parts.view.order(orderHash);
     if (known !== undefined) return known;
   }
@@ -129,8 +136,9 @@ function refuseOrFind(parts: PlaceOrderParts, { chainId, command }: Incoming): P
   });
 }
 
-/** Counts the orders that are on their way in, too. */
-function refuseBeyondLimit({ view, maxOpenOrders }: PlaceOrderParts, { underway, command: { trader } }: Incoming): void {
+/** Counts the orders that are on their way in, too. An order that never rests is not limited. */
+function refuseBeyondLimit({ view, maxOpenOrders }: PlaceOrderParts, { underway, command: { trader, timeInForce } }: Incoming): void {
+  if (timeInForce !== undefined) return;
   const openOrders = view.openOrderCount(trader) + underway.countOf(trader);
   if (openOrders < maxOpenOrders) return;
   throw new RequestError('too_many_open_orders', `the trader has ${openOrders} of at most ${maxOpenOrders}`, [], { openOrders, maxOpenOrders });
@@ -156,7 +164,15 @@ async function reserve(parts: PlaceOrderParts, chainId: number, command: PlaceOr
 function acceptedFields(orderHash: string, outcome: CommandOutcome): string {
   let matches = 0;
   for (const event of outcome.events) if (event.type === 'FillMatched') matches++;
-  return `"orderHash":"${orderHash}","status":"accepted","matches":${matches},"timestamp":${Math.floor(outcome.at / 1_000)}`;
+  const fields = `"orderHash":"${orderHash}","status":"accepted","matches":${matches},"timestamp":${Math.floor(outcome.at / 1_000)}`;
+  return outcome.events[1]?.type === 'OrderTermsSet' ? `${fields}${unfilledField(outcome.events[1], outcome.events)}` : fields;
+}
+
+/** What was cancelled at once, of an order that would not rest. */
+function unfilledField({ orderNumber, timeInForce }: OrderTermsSet, events: readonly Event[]): string {
+  const last = events.at(-1);
+  const cancelled = last?.type === 'OrderCancelled' && last.orderNumber === orderNumber ? last.remaining : undefined;
+  return timeInForce === 'GTC' && cancelled === undefined ? '' : `,"remainingSize":${cancelled ?? 0}`;
 }
 
 function domainOfMarket(parts: PlaceOrderParts, marketId: string): PreparedDomain | undefined {
@@ -255,12 +271,18 @@ export const placeOrder = defineEndpoint({
   id: 'placeOrder', role: 'api', method: 'POST', path: '/api/v1/orders', tag: 'Orders', summary: 'Submit a signed order',
   description: 'The order is matched at once against the resting orders of the same outcome, by price, then time. The unfilled remainder rests in the book. '
     + 'The answer is sent when the order is durable. Sending the same signed order again is safe: it gets the first answer, with `Idempotent-Replayed: true` '
-    + 'and the present `orderStatus`. Integers of the body may be JSON integers or decimal strings.',
+    + 'and the present `orderStatus`, also when it comes with other terms (`timeInForce`, `postOnly`, `notAfter`, `selfTrade`): those of the first time '
+    + 'hold. An order that was refused because of the book (`not_filled`, `would_match`) is decided anew. Integers of the body may be JSON integers or '
+    + 'decimal strings.',
   parameters: {},
   body: bytesOf(PlaceOrderRequest, {
     limitBytes: MAX_BODY_BYTES,
     examples: {
       'order': { order: exampleOrder, signature: example.signature },
+      'fill or kill, until a time': {
+        order: exampleOrder, signature: example.signature, timeInForce: 'FOK', notAfter: example.placedAt * 1_000 + 5_000, selfTrade: 'cancel_newer',
+      },
+      'post-only': { order: exampleOrder, signature: example.signature, postOnly: true },
       'order with permit': {
         order: { ...exampleOrder, size: '25000000', nonce: '2' }, signature: example.signature,
         permitSignature: { nonce: 0, value: '15500000', deadline: example.expiration, v: 27, r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}` },
@@ -274,16 +296,18 @@ export const placeOrder = defineEndpoint({
       orderHash: field.Bytes32, status: Type.Literal('accepted'), matches: field.integer('Number of trades that the order made at once.'), timestamp: field.Seconds,
       orderStatus: Type.Optional(field.oneOf(field.ORDER_STATES, 'Only when the same order was submitted before: the order\'s present state, as in '
       + '/api/v1/orders/{hash}. Missing if it is not known at the moment.')),
+      remainingSize: Type.Optional(field.amount('Only for FOK and FAK, and where selfTrade has cancelled the order: shares that were not filled and are cancelled')),
     }),
     examples: {
       accepted: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt },
+      FAK: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt, remainingSize: 15_000_000 },
       repeated: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt, orderStatus: 'cancelled' },
     },
     headers: { 'X-Log-Position': 'Log position of the order.', 'Idempotent-Replayed': '`true` when the same order was submitted before.' },
   },
   errors: [
     'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'size_too_small', 'invalid_expiration', 'invalid_signature', 'invalid_permit',
-    'unknown_market', 'market_closed', 'trader_suspended', 'duplicate_nonce', 'nonce_cancelled', 'too_many_open_orders', 'insufficient_balance', 'insufficient_allowance',
+    'unknown_market', 'too_late', 'not_filled', 'would_match', 'market_closed', 'trader_suspended', 'duplicate_nonce', 'nonce_cancelled', 'too_many_open_orders', 'insufficient_balance', 'insufficient_allowance',
     'chain_unavailable', 'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'unavailable',
   ],
   limit: 'orders', consistent: false,

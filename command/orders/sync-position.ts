@@ -1,7 +1,7 @@
 /** The endpoint that sets a user's position to the balances on the chain. */
 import { RequestError } from '../../engine/records/errors.js';
 import { Type } from '../../engine/records/schema-types.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { anybody } from '../../service/api/authority.js';
 import { MAX_BODY_BYTES, objectOf } from '../../service/api/body.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';

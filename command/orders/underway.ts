@@ -4,6 +4,8 @@ import { RequestError } from '../../engine/records/errors.js';
 /** A piece of work that has not ended. */
 export interface Ahead {
   readonly orderHash: string;
+  /** What it is asked: who asks the same gets the same answer. */
+  readonly request: string;
   /** Ends like the work itself. */
   readonly ended: Promise<unknown>;
   /** Aborts when the client of the work has gone; the work may then be withdrawn. */
@@ -15,6 +17,8 @@ export interface Work<T> {
   readonly key: string;
   readonly trader: string;
   readonly orderHash: string;
+  /** All that the answer depends on, as a text. */
+  readonly request: string;
   readonly signal: AbortSignal | undefined;
   readonly run: () => Promise<T>;
 }
@@ -41,29 +45,29 @@ export function createUnderway(): Underway {
   return {
     find: (key) => byKey.get(key),
     countOf: (trader) => counts.get(trader) ?? 0,
-    start({ key, trader, orderHash, signal, run }) {
+    start({ key, trader, orderHash, request, signal, run }) {
       count(trader, 1);
       // Forgotten in a later turn than it is set, also when `run` throws at once.
       const ended = (async () => run())().finally(() => {
         byKey.delete(key);
         count(trader, -1);
       });
-      byKey.set(key, { orderHash, ended, signal });
+      byKey.set(key, { orderHash, request, ended, signal });
       return ended;
     },
   };
 }
 
 /**
- * Resolves when the work ahead has ended and the caller should look again. Rejects with the work's own error when it was about the same order:
- * it answers the caller too. Rejects with RequestError `unavailable` when it was about another order and may still be carried out.
+ * Resolves when the work ahead has ended and the caller should look again. Rejects with the work's own error when it was asked the same:
+ * it answers the caller too. Rejects with RequestError `unavailable` when it was asked something else and may still be carried out.
  */
-export async function passed({ orderHash, ended, signal }: Ahead, mine: string): Promise<void> {
+export async function passed({ orderHash, request, ended, signal }: Ahead, mine: string): Promise<void> {
   try {
     await ended;
   } catch (error) {
     if (signal?.aborted === true) return;
-    if (orderHash === mine) throw error;
+    if (request === mine) throw error;
     if (!(error instanceof RequestError) || error.isUnavailable) {
       throw new RequestError('unavailable', `order ${orderHash} has the same nonce, and it is not known yet whether it is accepted`);
     }

@@ -1,6 +1,6 @@
 /** The request bodies of the relayer's endpoints, field for field, and their parsing: from bytes to a request whose form is right. */
 import { RequestError } from '../../engine/records/errors.js';
-import { parseJsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject } from '../../engine/records/exact-json.js';
 import {
   FieldFault, address, bytes32, decimal, decimals, flag, integer, objects, optional, parseFields, recoveryId, signatureWord, type Parsed, type Stage,
 } from './body-fields.js';

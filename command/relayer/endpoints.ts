@@ -1,6 +1,7 @@
 /** The relayer's endpoints: one per action that users sign and the service sends. */
+import { getUserNonces } from './user-nonces.js';
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { bearer } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
 import { defineEndpoint, type AnswerEntry } from '../../service/api/endpoint.js';
@@ -124,3 +125,6 @@ export const relayEndpoints: Readonly<Record<RelayAction, ReturnType<typeof rela
     id: 'relayMerge', summary: 'Turn complete sets of shares into stablecoin', description: signedAs('ctf-merge'),
   }),
 };
+
+/** All that the role serves. */
+export const relayerEndpoints = [...Object.values(relayEndpoints), getUserNonces] as const;

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { EndRelay, RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { createBell } from '../../engine/waiting.js';
-import { errorText, type Report } from '../../engine/report.js';
+import { errorText, messageOf, type Report } from '../../engine/report.js';
 import { isOver, isRecorded, startLaneRounds, type PurposeRequests, type LaneRounds } from '../jobs/lane-rounds.js';
 import { OutboxUnavailable, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
 import { judge, neverSent, type Ended, type EndingParts } from './endings.js';
@@ -211,7 +211,7 @@ class RunningSender implements RelaySender {
     try {
       await recheck();
     } catch (error) {
-      await this.end(requestId, neverSent(goals.length, error instanceof Error ? error.message : String(error)));
+      await this.end(requestId, neverSent(goals.length, messageOf(error)));
       throw error;
     }
   }

@@ -2,7 +2,7 @@
 import { RequestError } from '../../engine/records/errors.js';
 import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView } from '../../engine/run/view.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { anybody } from '../../service/api/authority.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';

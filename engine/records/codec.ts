@@ -45,6 +45,7 @@ interface Shape {
 /** Upcasts by command kind or event type, then by the version that they convert. */
 const upcasts: Readonly<Record<string, Readonly<Record<number, Upcast>>>> = {
   OpenMarket: { 1: (record) => ({ ...record, v: 2 }), 2: (record) => ({ ...record, v: 3, ifOver: 'reject' }) },
+  PlaceOrder: { 1: (record) => ({ ...record, v: 2 }) },
   FailFill: { 1: (record) => ({ ...record, v: 2, countDefault: false }) },
   MarketOpened: { 1: (record) => ({ ...record, v: 2, quick: null }) },
 };

@@ -42,9 +42,12 @@ export const OpenMarket = record({
   ...fact,
 });
 
-/** A signed order whose signature the writer has verified. `makerFeeRecipient` is always the zero address, so it is not recorded. */
+/**
+ * A signed order whose signature the writer has verified. `makerFeeRecipient` is always the zero address, so it is not recorded. Version 2 has
+ * the order's terms, which its trader's signature does not cover. A term is recorded only where it differs from the default.
+ */
 export const PlaceOrder = record({
-  ...head('PlaceOrder', 1),
+  ...head('PlaceOrder', 2),
   orderHash: Bytes32,
   marketId: Bytes32,
   trader: Address,
@@ -56,6 +59,14 @@ export const PlaceOrder = record({
   expiration: Uint64,
   signature: Signature,
   permit: Type.Optional(Permit),
+  /** Absent: GTC. */
+  timeInForce: Type.Optional(Type.Union([Type.Literal('FOK'), Type.Literal('FAK')])),
+  /** The order never takes: it is rejected if it would match at once. */
+  postOnly: Type.Optional(Type.Literal(true)),
+  /** The order is rejected at a later time than this. */
+  notAfter: Type.Optional(Milliseconds),
+  /** Absent: `cancel_older`. */
+  selfTrade: Type.Optional(Type.Literal('cancel_newer')),
 });
 
 /**

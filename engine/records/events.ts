@@ -2,7 +2,7 @@
 import { Type, type Static } from './schema-types.js';
 import {
   Address, Asset, AssetPrice, Bytes32, Category, ChainId, Claim, Culprit, FailureReason, MarketKind, MarketOutcome, Milliseconds, Position, Price,
-  PriceRank, PriceSource, RelayAction, Seconds, Side, Uint256, Uint64, record,
+  PriceRank, PriceSource, RelayAction, Seconds, SelfTrade, Side, TimeInForce, Uint256, Uint64, record,
 } from './fields.js';
 
 const head = <T extends string, V extends number>(type: T, v: V) => ({ type: Type.Literal(type), v: Type.Literal(v) });
@@ -55,6 +55,15 @@ export const MarketClosed = record({ ...head('MarketClosed', 1), marketId: Bytes
 /** The engine accepted an order. The order's fills follow, then OrderRested or OrderCancelled if anything remains. */
 export const OrderAccepted = record({ ...head('OrderAccepted', 1), ...order, trader: Address, size: Uint64, nonce: Uint64, expiration: Uint64 });
 
+/**
+ * The terms of the order that the OrderAccepted before has accepted, where one of them differs from the default: `GTC`, not `postOnly`, no
+ * `notAfter` (null), `cancel_older`.
+ */
+export const OrderTermsSet = record({
+  ...head('OrderTermsSet', 1), ...order, timeInForce: TimeInForce, postOnly: Type.Boolean(), notAfter: Type.Union([Milliseconds, Type.Null()]),
+  selfTrade: SelfTrade,
+});
+
 /** `size` of the order was added to the book, at the order's price and original time priority. */
 export const OrderRested = record({ ...head('OrderRested', 1), ...order, size: Uint64 });
 
@@ -63,7 +72,7 @@ export const FillMatched = record({ ...head('FillMatched', 1), ...fill });
 
 export const CancelReason = Type.Union([
   Type.Literal('user'), Type.Literal('expired'), Type.Literal('self_trade'), Type.Literal('match_limit'),
-  Type.Literal('market_closed'), Type.Literal('settlement_failed'),
+  Type.Literal('market_closed'), Type.Literal('settlement_failed'), Type.Literal('time_in_force'), Type.Literal('post_only'),
 ]);
 export type CancelReason = Static<typeof CancelReason>;
 
@@ -197,6 +206,7 @@ export const RejectionCode = Type.Union([
   Type.Literal('unknown_token'), Type.Literal('market_resolved'), Type.Literal('outdated_sync'),
   Type.Literal('relay_exists'), Type.Literal('too_many_relays'), Type.Literal('unknown_relay'),
   Type.Literal('future_price'), Type.Literal('old_price'), Type.Literal('too_many_markets'), Type.Literal('trader_suspended'),
+  Type.Literal('too_late'), Type.Literal('not_filled'), Type.Literal('would_match'),
 ]);
 export type RejectionCode = Static<typeof RejectionCode>;
 
@@ -214,6 +224,7 @@ export type EndPriceSet = Static<typeof EndPriceSet>;
 export type QuickMarketDecided = Static<typeof QuickMarketDecided>;
 export type PriceMissed = Static<typeof PriceMissed>;
 export type OrderAccepted = Static<typeof OrderAccepted>;
+export type OrderTermsSet = Static<typeof OrderTermsSet>;
 export type OrderRested = Static<typeof OrderRested>;
 export type FillMatched = Static<typeof FillMatched>;
 export type OrderCancelled = Static<typeof OrderCancelled>;
@@ -240,10 +251,12 @@ export type CommandRejected = Static<typeof CommandRejected>;
 
 /** The table of events: every type's current schema. The types below, the codec, the text and the documents come from it. */
 export const eventSchemas = {
-  MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderRested, FillMatched, OrderCancelled, NonceFloorRaised,
-  SettlementSubmitted, FillSettled, FillFailed, TraderDefaulted, OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced,
-  ResolutionProposed, ResolutionDisputed, ResolutionRejected, ChainAdvanced, AnchorPassedOver, RelayRequested, RelaySubmitted, RelayEnded,
-  OrderRepeated, CancelRepeated, CommandRejected, MarketHalved, PriceRecorded, StrikePriceSet, EndPriceSet, QuickMarketDecided, PriceMissed,
+  MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderTermsSet, OrderRested,
+  FillMatched, OrderCancelled, NonceFloorRaised, SettlementSubmitted, FillSettled, FillFailed, TraderDefaulted,
+  OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced, ResolutionProposed, ResolutionDisputed,
+  ResolutionRejected, ChainAdvanced, AnchorPassedOver, RelayRequested, RelaySubmitted, RelayEnded, OrderRepeated,
+  CancelRepeated, CommandRejected, MarketHalved, PriceRecorded, StrikePriceSet, EndPriceSet, QuickMarketDecided,
+  PriceMissed,
 } as const;
 
 export type EventType = keyof typeof eventSchemas;

@@ -41,6 +41,20 @@ export type MarketOutcome = Static<typeof MarketOutcome>;
 export const YES: MarketOutcome = 0;
 export const NO: MarketOutcome = 1;
 
+/**
+ * What becomes of the part of an order that does not match at once. `GTC`: it rests. `FOK`: the order is rejected, and nothing happens.
+ * `FAK`: that part is cancelled.
+ */
+export const TimeInForce = Type.Union([Type.Literal('GTC'), Type.Literal('FOK'), Type.Literal('FAK')]);
+export type TimeInForce = Static<typeof TimeInForce>;
+
+/**
+ * Which of two orders of one trader is cancelled when the incoming one meets the resting one. `cancel_older`: the resting one. `cancel_newer`:
+ * the one with the higher number, which is the incoming one, unless that was reinstated after a failed fill.
+ */
+export const SelfTrade = Type.Union([Type.Literal('cancel_older'), Type.Literal('cancel_newer')]);
+export type SelfTrade = Static<typeof SelfTrade>;
+
 /** Price in ticks of 1e-6 of the collateral, 1 to 999999. */
 export const Price = Type.Integer({ minimum: 1, maximum: 999_999 });
 

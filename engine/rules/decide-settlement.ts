@@ -6,6 +6,7 @@ import type { CancelReason, Event, FillFailed, TraderDefaulted } from '../record
 import { BUY, SELL, type FailureReason } from '../records/fields.js';
 import { DEFAULT_MEMORY_MS, FIRST_SUSPENSION_MS, LONGEST_SUSPENSION_MS, WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
+import { NEVER_RESTS, POST_ONLY } from './order-terms.js';
 import type { PendingFill } from './pending-fills.js';
 import {
   CANCELLED, FILLED, OPEN, isBelowFloor, isOpenMarket, lives, marketOf, ownerOf, pulledOrders, type Pull, type State,
@@ -123,26 +124,31 @@ function giveBack(state: State, innocent: { slot: number; size: bigint; pull: Pu
     v: 1 as const, orderHash: orders.hashOf(slot), orderNumber: orders.number(slot), marketId: market.marketId,
     side: orders.side(slot), outcome: orders.outcome(slot), price: orders.price(slot),
   };
-  events.push({ type: 'OrderReinstated', ...order, size: size.toString() });
+  const reinstated: Event = { type: 'OrderReinstated', ...order, size: size.toString() };
   if (status === OPEN) {
-    events.push({ type: 'OrderRested', ...order, size: size.toString() });
+    events.push(reinstated, { type: 'OrderRested', ...order, size: size.toString() });
     return;
   }
   const gone = new Set(events.filter((event) => event.type === 'OrderCancelled').map((event) => event.orderNumber));
   const { index: trader, address } = ownerOf(state, slot);
+  const terms = columns.terms.get(slot);
+  const matched: Event[] = [];
   match(state, {
     orderHash: order.orderHash, number: order.orderNumber, market, trader, address,
-    side: order.side, outcome: order.outcome, price: order.price, remaining: size, gone,
+    side: order.side, outcome: order.outcome, price: order.price, remaining: size, terms, gone,
     sweeps: innocent.pull === undefined ? state.sweeps : [...state.sweeps, innocent.pull],
     workLeft: WORK_LIMIT - gone.size,
-  }, events);
+  }, matched);
+  if ((terms & POST_ONLY) !== 0 && matched.some(({ type }) => type === 'FillMatched')) events.push(cancelled(state, slot, 'post_only', size));
+  else events.push(reinstated, ...matched);
 }
 
 /** Why a filled order may not be open again. */
 function obstacleOf(state: State, slot: number): CancelReason | undefined {
-  const { nonceHi, nonceLo } = state.columns;
+  const { nonceHi, nonceLo, terms } = state.columns;
   const market = marketOf(state, slot);
   if (!lives(state, slot)) return 'expired';
   if (!isOpenMarket(state, market)) return 'market_closed';
-  return isBelowFloor(ownerOf(state, slot), market.chainId, nonceHi.get(slot), nonceLo.get(slot)) ? 'user' : undefined;
+  if (isBelowFloor(ownerOf(state, slot), market.chainId, nonceHi.get(slot), nonceLo.get(slot))) return 'user';
+  return (terms.get(slot) & NEVER_RESTS) === 0 ? undefined : 'time_in_force';
 }

@@ -10,6 +10,7 @@ import { cancelled, rejected } from './cancelled.js';
 import type { CancelReason, Event, MarketOpened, RejectionCode } from '../records/events.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
+import { termBits, termsOf } from './order-terms.js';
 import {
   FILLED, OPEN, deathOf, findMarket, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, marketOfToken, ownerOf, sweptOrders,
   type State, type Sweep,
@@ -81,19 +82,33 @@ function placeOrder(state: State, command: PlaceOrder, position: number): Event[
   const events: Event[] = [{
     type: 'OrderAccepted', v: 1, orderHash, orderNumber: position, marketId, side, outcome, price, trader, size, nonce, expiration,
   }];
+  const terms = termsOf(command);
+  if (terms !== undefined) events.push({ type: 'OrderTermsSet', v: 1, orderHash, orderNumber: position, marketId, side, outcome, price, ...terms });
   match(state, {
     orderHash, number: position, market: state.markets[state.marketIndex.get(marketId)!]!,
     trader: state.traderIndex.get(trader) ?? -1, address: trader, side, outcome, price,
-    remaining: parseUint64(size), sweeps: state.sweeps, workLeft: WORK_LIMIT,
+    remaining: parseUint64(size), terms: terms === undefined ? 0 : termBits(terms), sweeps: state.sweeps, workLeft: WORK_LIMIT,
   }, events);
-  return events;
+  const byBook = terms === undefined ? undefined : refusalByBook(command, events);
+  return byBook === undefined ? events : rejected(byBook, orderHash);
 }
 
-/** Why an order that is not known is rejected when it is decided at the engine's time `now`; undefined when it is accepted. */
+/** Why an order may not have what it would cause, by its terms; undefined when it may. A remainder comes last, and never rests here. */
+function refusalByBook({ orderHash, timeInForce, postOnly }: PlaceOrder, events: readonly Event[]): RejectionCode | undefined {
+  const last = events.at(-1);
+  if (timeInForce === 'FOK' && last?.type === 'OrderCancelled' && last.orderHash === orderHash) return 'not_filled';
+  return postOnly === true && events.some(({ type }) => type === 'FillMatched') ? 'would_match' : undefined;
+}
+
+/**
+ * Why an order that is not known is rejected when it is decided at the engine's time `now`, whatever rests in its book; undefined when it is
+ * accepted, or only the book is in its way.
+ */
 export function refusalOf(state: State, command: PlaceOrder, now: number): RejectionCode | undefined {
   if (command.size === '0') return 'invalid_size';
   if (Number(command.expiration) < Math.floor(command.at / 1_000) + MIN_LIFETIME_S) return 'invalid_expiration';
   if (now >= deathOf(command.expiration)) return 'invalid_expiration';
+  if (command.notAfter !== undefined && now > command.notAfter) return 'too_late';
   const market = findMarket(state, command.marketId);
   if (market === undefined) return 'unknown_market';
   if (!isOpenMarket({ now }, market)) return 'market_closed';

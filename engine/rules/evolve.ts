@@ -11,6 +11,7 @@ import type {
 } from '../records/events.js';
 import { BUY } from '../records/fields.js';
 import { KEPT_RELAY_TRANSACTIONS } from './limits.js';
+import { termBits } from './order-terms.js';
 import {
   CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders,
   type Boundary, type Market, type QuickTerms, type State, type Sweep, type Trader,
@@ -58,6 +59,7 @@ export function evolve(state: State, event: Event): void {
     case 'QuickMarketDecided': quickNamed(state, event.marketId).outcome = event.winningOutcome; return;
     case 'PriceMissed': return missPrice(state, event);
     case 'OrderAccepted': return acceptOrder(state, event);
+    case 'OrderTermsSet': state.columns.terms.set(slotOf(state, event), termBits(event)); return;
     case 'OrderRested': return restOrder(state, event);
     case 'FillMatched': return applyFill(state, event);
     case 'OrderCancelled': return cancelOrder(state, event);

@@ -42,4 +42,4 @@ export const FIRST_SUSPENSION_MS = 30_000;
 export const LONGEST_SUSPENSION_MS = 3_600_000;
 
 /** Increases with every change of the rules. Snapshots of another version are not used. */
-export const RULES_VERSION = 4;
+export const RULES_VERSION = 5;

@@ -3,6 +3,7 @@ import { costOf } from '../records/amounts.js';
 import { cancelled } from './cancelled.js';
 import type { Event } from '../records/events.js';
 import { BUY, type MarketOutcome, type Side } from '../records/fields.js';
+import { CANCELS_NEWER, NEVER_RESTS } from './order-terms.js';
 import { isPulledBy, lives, type Market, type Pull, type State, type Sweep } from './state.js';
 
 /** An order to be matched: one that was just accepted, or one that gets the size of a failed fill back. */
@@ -17,6 +18,8 @@ export interface Incoming {
   readonly outcome: MarketOutcome;
   readonly price: number;
   readonly remaining: bigint;
+  /** The bits of order-terms.ts. */
+  readonly terms: number;
   /** Unfinished sweeps: resting orders that a sweep will cancel do not trade any more. */
   readonly sweeps: readonly Sweep[];
   /** Numbers of orders that the same command has already cancelled, although they are still on the book. */
@@ -47,6 +50,10 @@ export function match(state: State, incoming: Incoming, events: Event[]): void {
       } else if (!lives(state, slot)) {
         events.push(cancelled(state, slot, 'expired'));
       } else if (columns.trader.get(slot) === incoming.trader) {
+        if ((incoming.terms & CANCELS_NEWER) !== 0 && orders.number(slot) < incoming.number) {
+          events.push(remainder(incoming, remaining, 'self_trade'));
+          return;
+        }
         events.push(cancelled(state, slot, 'self_trade'));
       } else {
         const resting = orders.remaining(slot);
@@ -63,7 +70,7 @@ export function match(state: State, incoming: Incoming, events: Event[]): void {
       }
     }
   }
-  if (remaining > 0n) events.push(remainder(incoming, remaining));
+  if (remaining > 0n) events.push(remainder(incoming, remaining, (incoming.terms & NEVER_RESTS) === 0 ? undefined : 'time_in_force'));
 }
 
 /** The first trader's sweep that will cancel a resting order. */
@@ -75,7 +82,7 @@ function pullOn(state: State, sweeps: readonly Sweep[], slot: number): Pull | un
 }
 
 /** The remainder of the incoming order: it rests, or with a reason it is cancelled. */
-function remainder(incoming: Incoming, remaining: bigint, reason?: 'match_limit'): Event {
+function remainder(incoming: Incoming, remaining: bigint, reason?: 'match_limit' | 'self_trade' | 'time_in_force'): Event {
   const order = {
     v: 1 as const, orderHash: incoming.orderHash, orderNumber: incoming.number, marketId: incoming.market.marketId,
     side: incoming.side, outcome: incoming.outcome, price: incoming.price,

@@ -176,6 +176,8 @@ export interface OrderColumns {
   /** Neighbours in the trader's list of open orders, as slot + 1; 0 means no neighbour. */
   readonly previousOpen: Column;
   readonly nextOpen: Column;
+  /** The bits of order-terms.ts. */
+  readonly terms: Column;
 }
 
 export interface State {
@@ -239,6 +241,7 @@ export function stateOf(orders: OrderPool): State {
     overdue: orders.column(Uint8Array),
     previousOpen: orders.column(Uint32Array),
     nextOpen: orders.column(Uint32Array),
+    terms: orders.column(Uint8Array),
   };
   return {
     position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(),

@@ -14,7 +14,7 @@ import {
 } from '../rules/state.js';
 
 /** The version of the layout below. A snapshot with another layout is not used. */
-const FORMAT = 5;
+const FORMAT = 6;
 const CHECKSUM_BYTES = 32;
 
 interface Dump {

@@ -73,7 +73,10 @@ export interface EngineView {
   isKnownToken(token: string): boolean;
   /** Undefined for an unknown order, and for an order that the engine has forgotten; the read models have forgotten orders. */
   order(orderHash: string): OrderView | undefined;
-  /** Why the engine would reject this order as the next command; undefined when it would accept it. The order must not be known. */
+  /**
+   * Why the engine would reject this order as the next command; undefined when it would accept it, and where only the engine can tell: whether it
+   * would match, and whether it comes too late while the history's time is not past its `notAfter` yet. The order must not be known.
+   */
   refusalOf(order: PlaceOrder): RejectionCode | undefined;
   /** Until when the engine rejects the trader's new orders (`trader_suspended`), in milliseconds since the Unix epoch; 0 for never suspended. */
   suspendedUntil(trader: string): number;
@@ -129,7 +132,7 @@ export function viewOf(engine: Engine): EngineView {
     newestMarkets: (chainId) => newestMarkets(state, chainId),
     isKnownToken: (token) => marketOfToken(state, token) !== undefined,
     order: (orderHash) => orderView(state, orderHash),
-    refusalOf: (order) => refusalOf(state, order, Math.max(state.now, order.at)),
+    refusalOf: (order) => refusalAhead(state, order),
     suspendedUntil: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.latestDefault?.suspendedUntil ?? 0,
     openOrderCount: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.openCount ?? 0,
     traderOf: (orderHash) => traderOf(state, orderHash),
@@ -182,6 +185,15 @@ function orderView(state: State, orderHash: string): OrderView | undefined {
     size: formatUint64(columns.sizeHi.get(slot), columns.sizeLo.get(slot)), remaining: orders.remaining(slot).toString(),
     status: statusOf(columns.status.get(slot)), asOf: state.position - 1,
   };
+}
+
+/**
+ * A refusal because of `notAfter` is the last word only from a history that is past it: an order that this history does not know can be
+ * accepted nowhere then. Before, another process may just have had it accepted.
+ */
+function refusalAhead(state: State, order: PlaceOrder): RejectionCode | undefined {
+  const code = refusalOf(state, order, Math.max(state.now, order.at));
+  return code === 'too_late' && order.notAfter !== undefined && state.now <= order.notAfter ? undefined : code;
 }
 
 function statusOf(status: number): OrderView['status'] {

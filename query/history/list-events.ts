@@ -3,7 +3,7 @@ import type { Log } from '../../engine/log/log.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { eventSchemas, type Event } from '../../engine/records/events.js';
 import { Type } from '../../engine/records/schema-types.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { defineEndpoint, type Context, type Reply, type StreamReply } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { inQuery } from '../../service/api/parameter.js';

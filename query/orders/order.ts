@@ -4,7 +4,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import type { CancelReason, OrderCancelled } from '../../engine/records/events.js';
 import type { Side } from '../../engine/records/fields.js';
 import { Type } from '../../engine/records/schema-types.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { defineEndpoint, type Context } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { inPath } from '../../service/api/parameter.js';

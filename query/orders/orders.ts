@@ -1,6 +1,6 @@
 /** A trader's open orders, newest first: in one market or in all, or on one chain with the markets' questions. */
 import { Type } from '../../engine/records/schema-types.js';
-import * as field from '../../service/api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { inQuery } from '../../service/api/parameter.js';

@@ -3,7 +3,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import { record } from '../../engine/records/fields.js';
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
 import type { ClientErrorCode } from './errors.js';
-import { parseJsonObject } from './exact-json.js';
+import { parseJsonObject } from '../../engine/records/exact-json.js';
 import type { ParameterKind } from './request-fields.js';
 
 /** The largest body of an ordinary endpoint. */

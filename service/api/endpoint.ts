@@ -1,6 +1,7 @@
 /** The definition of an endpoint (its route, parameters, limits and documentation), and how a handler is bound to an endpoint. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from '../../engine/records/schema-types.js';
+import type { RunningRole } from '../../engine/running-role.js';
 import type { Authority, TokenAuthority } from './authority.js';
 import type { Body } from './body.js';
 import type { ErrorShape } from './error-shape.js';
@@ -172,6 +173,11 @@ type ReplyOf<E extends Endpoint> = E['answer'] extends { readonly stream: true }
 export interface Route {
   readonly endpoint: Endpoint;
   readonly handler: (request: ApiRequest) => Reply | StreamReply | Promise<Reply | StreamReply>;
+}
+
+/** A role that was started and serves endpoints. */
+export interface ServingRole extends RunningRole {
+  readonly routes: readonly Route[];
 }
 
 /** Binds a handler to an endpoint; the handler receives parsed values. */

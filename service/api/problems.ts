@@ -1,8 +1,34 @@
 /** Errors as `application/problem+json` answers (RFC 9457), from the error table. Details of unexpected errors are never sent. */
+import * as field from '../../engine/records/answer-fields.js';
 import { RequestError } from '../../engine/records/errors.js';
-import { Problem } from './answer-fields.js';
+import { Type } from '../../engine/records/schema-types.js';
 import type { ErrorAnswer, ErrorShape, Occurrence } from './error-shape.js';
 import { clientText, errors, type ClientError, type ClientErrorCode } from './errors.js';
+
+/** RFC 9457 problem document: every error of every endpoint that has this error shape. */
+export const Problem = field.answer('Problem', {
+  type: Type.String({ description: 'Reference to the description of this error.' }),
+  title: Type.String({ description: 'Short description of the error; the same text for every occurrence.' }),
+  status: Type.Integer({ description: 'The HTTP status.' }),
+  detail: Type.Optional(Type.String({ description: 'What is wrong with this request.' })),
+  instance: Type.Optional(Type.String({ description: 'The id of this occurrence in the service\'s log lines.' })),
+  error: Type.String({ description: 'Title and detail as one text.' }),
+  code: Type.String({ description: 'The name of the error. Names do not change.' }),
+  errors: Type.Optional(Type.Array(field.answer('FieldError', {
+    field: Type.String({ description: 'JSON pointer to the field, or the name of the parameter or header.' }),
+    message: Type.String({ description: 'What was expected.' }),
+  }), { description: 'What is wrong with each field.' })),
+  required: Type.Optional(field.amount('`insufficient_…`: what the order needs, in stablecoin or shares')),
+  available: Type.Optional(field.amount('`insufficient_…`: what the trader has, or has approved, in total')),
+  reserved: Type.Optional(field.amount('`insufficient_…`: the part of `available` that other open orders and unsettled fills of the trader need')),
+  block: Type.Optional(field.integer('`insufficient_…`: the block at which balance and allowance were read: the last one in the history.')),
+  latestBlock: Type.Optional(field.integer('`insufficient_…`: the latest block of the chain.')),
+  blocksBehind: Type.Optional(field.integer('`insufficient_…`: `latestBlock` less `block`. What happened in these blocks is not counted yet.')),
+  minOrderSize: Type.Optional(field.integer('`size_too_small`: the smallest size on the market\'s chain, 6 decimals.', 1)),
+  openOrders: Type.Optional(field.integer('`too_many_open_orders`: the number of the trader\'s open orders, those on their way in included.')),
+  suspendedUntil: Type.Optional(field.integer('`trader_suspended`: when the trader\'s orders are taken again, in Unix seconds.')),
+  maxOpenOrders: Type.Optional(field.integer('`too_many_open_orders`: the most open orders that a trader may have.', 1)),
+});
 
 /** The `type` of an error's problem document: a reference to its description in the OpenAPI document. */
 export function problemType(code: ClientErrorCode): string {

@@ -1,9 +1,15 @@
 /** Errors as the relayer's endpoints answer them: `{"success":false,"error":"…"}`, with the texts that clients of relayers know. */
+import * as field from '../../engine/records/answer-fields.js';
 import { RequestError } from '../../engine/records/errors.js';
-import { RelayerError } from './answer-fields.js';
+import { Type } from '../../engine/records/schema-types.js';
 import type { ErrorShape } from './error-shape.js';
 import { clientText, type ClientError, type ClientErrorCode } from './errors.js';
 import { problemOf } from './problems.js';
+
+/** Every error of every endpoint of the relayer. */
+export const RelayerError = field.answer('RelayerError', {
+  success: Type.Literal(false), error: Type.String({ description: 'What is wrong with the request, or why it could not be carried out.' }),
+});
 
 /** The texts that differ from those of the error table, by code and the detail of the error. */
 const TEXTS: Readonly<Partial<Record<ClientErrorCode, (detail: string) => string>>> = {

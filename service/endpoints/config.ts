@@ -14,14 +14,14 @@ import { HOLDER_ENTRIES } from '../../query/positions.js';
 import { QUICK_MARKET_ENTRIES } from '../../query/quick-markets.js';
 import { MAX_SETTLEMENTS } from '../../query/settlements.js';
 import { ACTIVITY_ENTRIES, TRADE_ENTRIES, USER_ACTIVITY_LIMIT } from '../../query/trades.js';
-import * as field from '../api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { MAX_BODY_BYTES } from '../api/body.js';
 import { defineEndpoint, type Reply } from '../api/endpoint.js';
 import * as example from '../api/examples.js';
-import type { Collateral } from '../chains/chain-check.js';
+import type { Collateral } from '../../command/chain/chain-check.js';
 import type { Config } from '../config.js';
-import { ofEveryProcess } from './of-every-process.js';
-import { orderActions, orderDomain, orderDomains, shownActions } from './signing.js';
+import { ofEveryProcess } from '../api/of-every-process.js';
+import { orderActions, orderDomain, orderDomains, shownActions } from '../../command/signing/shown-actions.js';
 
 /** The EIP-712 types of what traders sign. */
 export const signedTypes = { ...orderTypes, ...cancelTypes };

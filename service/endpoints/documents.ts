@@ -2,7 +2,7 @@
 import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { defineEndpoint } from '../api/endpoint.js';
-import { ofEveryProcess } from './of-every-process.js';
+import { ofEveryProcess } from '../api/of-every-process.js';
 
 export const getOpenapi = defineEndpoint({
   ...ofEveryProcess,

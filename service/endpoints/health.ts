@@ -1,16 +1,16 @@
 /** The endpoints for who runs a process: whether it answers, whether requests should be sent to it, and its metrics. */
 import { Type, type TObject, type TProperties, type TSchema } from '../../engine/records/schema-types.js';
 import type { Shown } from '../../engine/state-table.js';
-import * as field from '../api/answer-fields.js';
+import * as field from '../../engine/records/answer-fields.js';
 import { anybody } from '../api/authority.js';
 import { defineEndpoint, type Reply } from '../api/endpoint.js';
 import * as example from '../api/examples.js';
 import { inQuery } from '../api/parameter.js';
 import { problems } from '../api/problems.js';
 import { oneOf, optional } from '../api/request-fields.js';
-import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
+import { ROLE_NAMES, type RoleName } from '../process/role-names.js';
 import { STATE_TABLES } from '../status/state-tables.js';
-import { ofEveryProcess } from './of-every-process.js';
+import { ofEveryProcess } from '../api/of-every-process.js';
 
 /** The parts that the process and its roles show, each with the fields of its state tables. */
 function parts(): TProperties {

@@ -1,8 +1,5 @@
-/** Reports requests and orders to the metrics and the logger. */
+/** Reports requests and connections to the metrics and the logger. */
 import { randomUUID } from 'node:crypto';
-import type { CancelOrderHandler } from '../../command/orders/cancel-order.js';
-import type { PlaceOrderHandler } from '../../command/orders/place-order.js';
-import { RequestError } from '../../engine/records/errors.js';
 import type { Endpoint } from '../api/endpoint.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../status/metrics.js';
@@ -14,29 +11,6 @@ export interface Observer {
   answered(endpoint: Endpoint, status: number, seconds: number): void;
   /** Logs an unexpected error. Returns the id under which it is logged. */
   failed(error: unknown, what: string): string;
-}
-
-interface OrderHandlers {
-  readonly placeOrder: PlaceOrderHandler;
-  readonly cancelOrder: CancelOrderHandler;
-}
-
-/** The same handlers, which also count each result. */
-export function observedOrders(metrics: Pick<Metrics, 'order'>, { placeOrder, cancelOrder }: OrderHandlers): OrderHandlers {
-  const counted = async <T>(result: string, work: () => Promise<T>): Promise<T> => {
-    try {
-      const answer = await work();
-      metrics.order(result);
-      return answer;
-    } catch (error) {
-      metrics.order(error instanceof RequestError ? error.code : 'internal');
-      throw error;
-    }
-  };
-  return {
-    placeOrder: (body, signal) => counted('accepted', () => placeOrder(body, signal)),
-    cancelOrder: (request, signal) => counted('cancelled', () => cancelOrder(request, signal)),
-  };
 }
 
 /** Time between two warnings about refused connections. */

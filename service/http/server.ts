@@ -5,7 +5,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import { pause, within } from '../../engine/waiting.js';
 import type { ClientErrorCode } from '../api/errors.js';
 import { problemOf } from '../api/problems.js';
-import { CannotStart } from '../cannot-start.js';
+import { CannotStart } from '../../engine/cannot-start.js';
 import type { App } from './app.js';
 import { limitConnections, type ConnectionLimits, type RefusedConnection } from './connections.js';
 

@@ -5,16 +5,15 @@ import type { Database } from '../../query/database.js';
 import { reportTo } from '../logger.js';
 import { createAlarms } from '../status/alarms.js';
 import type { StopStep } from '../stop.js';
-import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
-import type { RunningRole } from '../roles/role.js';
-import { neverFails } from './failure.js';
-import { startRole } from './start-role.js';
+import { ROLE_NAMES, type RoleName } from './role-names.js';
+import { neverFails } from '../../engine/running-role.js';
+import { startRole, type StartedRole } from './start-role.js';
 import { openSharedParts, type OpenedParts, type OpenOptions, type SharedParts } from './shared-parts.js';
 
 /** A process whose roles all work. */
 export interface Working {
   readonly parts: SharedParts;
-  readonly roles: ReadonlyMap<RoleName, RunningRole>;
+  readonly roles: ReadonlyMap<RoleName, StartedRole>;
   readonly handlers: ReadonlyMap<Endpoint, Route['handler']>;
   /** The read models, for the roles that answer from them. */
   readonly reads: Database | undefined;
@@ -39,7 +38,7 @@ const LOOK_EVERY_MS = 5_000;
 export function beginRoles(options: OpenOptions & { readonly abort: (reason: Error) => void }): Beginning {
   const { roles, logger, metrics, machine, waits, abort } = options;
   const names = ROLE_NAMES.filter((name) => roles.has(name));
-  const running = new Map<RoleName, RunningRole>();
+  const running = new Map<RoleName, StartedRole>();
   let opened: OpenedParts | undefined;
   let working: Working | undefined;
   let looking: NodeJS.Timeout | undefined;
@@ -58,7 +57,7 @@ export function beginRoles(options: OpenOptions & { readonly abort: (reason: Err
     looking = setInterval(() => { void look([...parts.conditions.state, ...state]); }, LOOK_EVERY_MS).unref();
     working = {
       parts, roles: running, reads: running.has('query') || running.has('api') ? await parts.readModels() : undefined,
-      handlers: new Map([...running.values()].flatMap(({ routes }) => routes.map(({ endpoint, handler }) => [endpoint, handler] as const))),
+      handlers: new Map([...running.values()].flatMap(({ routes = [] }) => routes.map(({ endpoint, handler }) => [endpoint, handler] as const))),
       getConfig: configHandler({ config: options.config, chains: [...parts.chains.values()], now: () => parts.clock.now() }),
     };
   }
@@ -83,6 +82,6 @@ export function beginRoles(options: OpenOptions & { readonly abort: (reason: Err
   };
 }
 
-function failuresOf(running: ReadonlyMap<RoleName, RunningRole>): Promise<never>[] {
+function failuresOf(running: ReadonlyMap<RoleName, StartedRole>): Promise<never>[] {
   return [...running.values()].map(({ failed }) => failed);
 }

@@ -1,15 +1,16 @@
 /** A start waits for the databases that its roles use, and ends where waiting cannot help, with an error that names the setting. */
+import { CannotStart } from '../../engine/cannot-start.js';
 import { isWrongUser, reasonOf } from '../../engine/log/eventstore/faults.js';
 import { createEventStoreProbe, type EventStoreProbe } from '../../engine/log/eventstore/probe.js';
 import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl, placeOfEventStore } from '../../engine/log/eventstore/url.js';
 import { LogRefused, UnusableLog, type Stream } from '../../engine/log/log.js';
 import { createConnection } from '../../engine/log/postgres/connection.js';
+import { hopelessFault, passingFault } from '../../engine/log/postgres/faults.js';
 import { askServer } from '../../engine/log/postgres/server.js';
-import { CannotStart, messageOf } from '../cannot-start.js';
 import { databasesOf, writtenBy, type ConditionsOptions } from '../status/conditions.js';
-import { unfitPostgres } from '../databases/unfit-postgres.js';
-import type { RoleName } from '../roles/role-names.js';
 import type { DatabaseName } from '../status/process-state.js';
+import type { RoleName } from './role-names.js';
+import { unfitPostgres } from './unfit-postgres.js';
 import type { Waits } from './waits.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -131,31 +132,4 @@ async function askEventStore(url: string, writes: readonly Stream[]): Promise<vo
   } finally {
     await probe?.close();
   }
-}
-
-/** Of several addresses of a host, the first one's error tells enough. */
-function firstOf(error: unknown): unknown {
-  return error instanceof AggregateError ? error.errors[0] : error;
-}
-
-function codeOf(error: unknown): string {
-  return (firstOf(error) as { code?: string }).code ?? '';
-}
-
-/** What waiting cannot mend: class 28 of SQLSTATE, a database that is not there, and what the driver itself refuses to sign in with. */
-function hopelessFault(error: unknown): { readonly what: string; readonly todo: string } | undefined {
-  const code = codeOf(error);
-  const message = messageOf(firstOf(error));
-  if (code.startsWith('28') || message.startsWith('SASL')) return { what: `does not let this user in (${message})`, todo: 'correct user and password' };
-  if (code === '3D000') return { what: `is not there (${message})`, todo: 'create the database, or correct its name' };
-  return undefined;
-}
-
-function passingFault(error: unknown): string {
-  const code = codeOf(error);
-  if (code === 'ECONNREFUSED') return 'it refuses connections (ECONNREFUSED)';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `its host is unknown (${code})`;
-  if (code === '57P03') return `it is starting up or shutting down (${messageOf(firstOf(error))})`;
-  if (code === 'ENOENT') return 'its socket is not there (ENOENT)';
-  return `it cannot be used (${messageOf(error)})`;
 }

@@ -1,66 +1,77 @@
 /** Starts the roles of a process: makes each role's ports from the settings, with Postgres, Kafka and HTTP behind them. */
 import { randomUUID } from 'node:crypto';
+import { createWaysOut } from '../../command/chain/ways-out.js';
 import { openCheckpoints } from '../../command/feed/kafka/checkpoints.js';
+import type { FeedKafka } from '../../command/feed/role.js';
+import { openMissingMarkets, readCatalogue } from '../../command/indexer/catalogue.js';
+import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createOutbox } from '../../command/lane/outbox.js';
 import type { OpenLaneUser } from '../../command/lane/requests.js';
-import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
 import { openRecorderSession } from '../../command/prices/sole-recorder.js';
+import { SOURCE_URLS } from '../../command/prices/source-urls.js';
 import { openStore } from '../../command/settlement/postgres-store.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
+import { SUBMISSIONS } from '../../command/submissions.js';
 import type { Report } from '../../engine/report.js';
 import type { Replica } from '../../engine/run/replica.js';
+import type { RunningRole } from '../../engine/running-role.js';
 import { pause } from '../../engine/waiting.js';
-import { openMissingMarkets, readCatalogue } from '../chains/catalogue.js';
-import { NO_TOPIC } from '../feed/kafka-settings.js';
+import { startProjectionThread } from '../../projections/thread/thread.js';
+import { endedRelaysIn } from '../../query/ended-relays.js';
+import { lookUpEndpoints } from '../../query/endpoints.js';
+import { marketIdOf } from '../../query/markets.js';
+import { createOrderLookup, findOrder } from '../../query/orders/order.js';
+import { heldPosition } from '../../query/positions.js';
+import { serve, type ServingRole } from '../api/endpoint.js';
+import { NO_TOPIC } from '../kafka-settings.js';
 import { reportTo } from '../logger.js';
 import { createRecurring } from '../recurring.js';
-import { startProjectionThread } from '../projection-thread/thread.js';
-import { endedRelaysIn } from '../roles/handlers/ended-relays.js';
-import type { FeedKafka } from '../roles/feed.js';
-import type { RoleName } from '../roles/role-names.js';
-import type { RunningRole } from '../roles/role.js';
+import type { RoleName } from './role-names.js';
 import type { SharedParts } from './shared-parts.js';
 
+/** Most roles serve no endpoints. */
+export type StartedRole = RunningRole & Partial<ServingRole>;
+
 /** A role's code, Kafka's client and the price providers are loaded where a process has the role: each takes a part of a second. */
-const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<RunningRole>>> = {
+const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRole>>> = {
   async projections({ urls, logger, logLength, starting }) {
-    const { projections } = await import('../roles/projections.js');
+    const { projections } = await import('../../projections/role.js');
     const startThread = () => startProjectionThread({ logUrl: urls.log, url: urls.readModels }, reportTo(logger));
     return projections.start({ startThread, logLength, starting });
   },
   async engine(parts) {
-    const { engine } = await import('../roles/engine.js');
+    const { engine } = await import('../../engine/role.js');
     return engine.start({ ...parts, replica: await parts.replica(), tickMs: parts.machine.lookEveryMs, report: reportTo(parts.logger) });
   },
   async indexer(parts) {
-    const { indexer } = await import('../roles/indexer.js');
+    const { indexer } = await import('../../command/indexer/role.js');
     return indexer.start({
       ...parts, replica: await parts.replica(), onAskedToAdvance: parts.advance.listen, openCatalogue: (replica) => openCatalogue(parts, replica),
     });
   },
   async lane(parts) {
-    const { lane } = await import('../roles/lane.js');
-    return lane.start({ ...parts, outbox: createOutbox({ url: parts.urls.outbox }) });
+    const { lane } = await import('../../command/lane/role.js');
+    return lane.start({ ...parts, outbox: createOutbox({ url: parts.urls.outbox }), submissions: SUBMISSIONS });
   },
   async feed(parts) {
-    const { feed } = await import('../roles/feed.js');
+    const { feed } = await import('../../command/feed/role.js');
     return feed.start({
       ...parts, kafka: await feedKafka(parts), report: reportTo(parts.logger),
       openCheckpoints: (session) => openCheckpoints({ ...session, url: parts.urls.outbox }),
     });
   },
   async settlement(parts) {
-    const { settlement } = await import('../roles/settlement.js');
+    const { settlement } = await import('../../command/settlement/role.js');
     return settlement.start({
       ...parts, laneUser: laneUserOf(parts), askToAdvance: parts.advance.ask, newId: () => randomUUID(), report: reportTo(parts.logger),
-      openFeed: async () => (await import('../feed/fill-feed.js')).openFillFeed(parts),
+      openFeed: async () => (await import('./fill-feed.js')).openFillFeed(parts),
       openIntakeStore: (session) => openStore({ ...session, url: parts.urls.outbox }),
     });
   },
   async relayer(parts) {
-    const { relayer } = await import('../roles/relayer.js');
+    const { relayer } = await import('../../command/relayer/role.js');
     const { config } = parts;
     return relayer.start({
       ...parts, replica: await parts.replica(), endedRelays: endedRelaysIn(await parts.readModels()), laneUser: laneUserOf(parts),
@@ -70,7 +81,7 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<RunningRo
     });
   },
   async prices(parts) {
-    const { prices } = await import('../roles/prices.js');
+    const { prices } = await import('../../command/prices/role.js');
     const { config: { quickAssets: assets, quickIntervalS: intervalS, quickAhead: ahead }, urls, machine } = parts;
     const report = reportTo(parts.logger);
     return prices.start({
@@ -80,25 +91,35 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<RunningRo
     });
   },
   async query(parts) {
-    const { query } = await import('../roles/query.js');
-    const { config, conditions, logger } = parts;
+    const { query } = await import('../../query/role.js');
+    const { config, conditions, logger, chains, clock } = parts;
+    // `begin` reads the stablecoin, which `/api/v1/config` shows, and checks the contracts that are read for unresolved markets.
+    for (const access of chains.values()) await access.begin(() => Promise.resolve());
     return query.start({
-      ...parts, db: await parts.readModels(), isDatabaseAway: () => conditions.isAway('read models'), assets: config.quickAssets,
+      ...parts, waysOut: createWaysOut({ chains, monotonic: clock.monotonic }), sourceUrls: SOURCE_URLS, db: await parts.readModels(), isDatabaseAway: () => conditions.isAway('read models'), assets: config.quickAssets,
       streamLimits: config, priceStreamFailed: createRecurring({ logger, what: 'price stream' }),
     });
   },
   async api(parts) {
-    const { api } = await import('../roles/api.js');
+    const { api } = await import('../../command/orders/role.js');
     const { config } = parts;
-    return api.start({
-      ...parts, replica: await parts.replica(), db: await parts.readModels(), recovery: await createSignerRecovery(parts.keccak256),
-      admit: parts.conditions.admit, limits: config, cancelAuth: config.cancelAuth,
+    const replica = await parts.replica();
+    const db = await parts.readModels();
+    const started = await api.start({
+      ...parts, replica, recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit, limits: config,
+      cancelAuth: config.cancelAuth,
+      reads: {
+        order: (orderHash) => findOrder(db, orderHash), marketId: (market) => marketIdOf(db, market), position: (of) => heldPosition(db, of),
+        waitForPosition: (position, patience) => db.waitForPosition(position, patience),
+      },
     });
+    const lookUpOrder = createOrderLookup({ view: replica.view, outcomeOf: replica.outcomeOf, db });
+    return { ...started, routes: [...started.routes, ...serve(lookUpEndpoints, { lookUpOrder })] };
   },
 };
 
 /** Resolves when the role works. Throws the reason when it cannot; then nothing of the role is left running. */
-export function startRole(name: RoleName, parts: SharedParts): Promise<RunningRole> {
+export function startRole(name: RoleName, parts: SharedParts): Promise<StartedRole> {
   return START[name](parts);
 }
 
@@ -118,7 +139,7 @@ async function openCatalogue({ config, log, keccak256, clock }: SharedParts, { v
 async function feedKafka({ config, logger }: SharedParts): Promise<FeedKafka | undefined> {
   if (config.kafkaBrokers.length === 0) return undefined;
   const { kafkaTopic: topic, kafkaTopicV2, kafkaReplication: replication, kafkaMinInsync: minInsync } = config;
-  const { kafkaOf } = await import('../feed/fill-feed.js');
+  const { kafkaOf } = await import('./fill-feed.js');
   const topicV2 = kafkaTopicV2 === NO_TOPIC ? undefined : kafkaTopicV2;
   return { open: await kafkaOf({ config, logger }, 'feed'), topic, topicV2, replication, minInsync };
 }

@@ -1,6 +1,6 @@
 /** What a starting process waits for: the work is tried again until it succeeds; readiness and the log lines say meanwhile what is missing. */
+import { messageOf } from '../../engine/report.js';
 import { orAborted, retrying } from '../../engine/waiting.js';
-import { messageOf } from '../cannot-start.js';
 import { reportTo, type Logger } from '../logger.js';
 
 export interface Waits {

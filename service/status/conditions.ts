@@ -6,7 +6,7 @@ import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
 import { reading, type Reading } from '../../engine/state-table.js';
 import type { Config } from '../config.js';
 import type { Logger } from '../logger.js';
-import type { RoleName } from '../roles/role-names.js';
+import type { RoleName } from '../process/role-names.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from '../machine/clock.js';
 import { directoriesOf, watchDisks, type SpaceOf } from '../machine/disk.js';
 import { awayText, tellsTrouble, troubleWith } from './log-trouble.js';

@@ -1,4 +1,5 @@
 /** Probes: questions with a time limit whose answer is shared, so that a flood of readiness requests asks a database once. */
+import { messageOf } from '../../engine/report.js';
 import { within } from '../../engine/waiting.js';
 
 export type Found<T> = { readonly answers: true; readonly value: T } | { readonly answers: false; readonly error: string; readonly cause?: unknown };
@@ -35,7 +36,7 @@ export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>
       succeededAtMs = now();
       return { answers: true, value };
     } catch (error) {
-      return { answers: false, error: error instanceof Error ? error.message : String(error), cause: error };
+      return { answers: false, error: messageOf(error), cause: error };
     } finally {
       asking = undefined;
     }
@@ -56,10 +57,4 @@ export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>
     latest: () => found,
     sinceSuccessMs: () => now() - succeededAtMs,
   };
-}
-
-/** The work, shared: a call while it runs gets the running work's result. */
-export function joined<T>(work: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined;
-  return () => running ??= work().finally(() => { running = undefined; });
 }

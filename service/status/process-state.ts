@@ -1,8 +1,8 @@
 /** What a process says of itself, whatever its roles are: its clock, databases, disks and connections. */
 import { Type, type Static } from '../../engine/records/schema-types.js';
 import type { Alert, Metric, StateTable } from '../../engine/state-table.js';
-import * as field from '../api/answer-fields.js';
-import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
+import * as field from '../../engine/records/answer-fields.js';
+import { ROLE_NAMES, type RoleName } from '../process/role-names.js';
 
 const clockSchema = field.answer('ClockReadiness', {
   trusted: Type.Boolean({ description: 'While the clock is not trusted, orders are refused and no time passes in the history.' }),

@@ -1,16 +1,16 @@
 /** All state tables, by who has them. */
 import type { Alert, Metric, StateTable } from '../../engine/state-table.js';
-import { queueState, recoveryState } from '../roles/api-state.js';
-import { engineState } from '../roles/engine-state.js';
-import { feedState } from '../roles/feed-state.js';
-import { indexerState } from '../roles/indexer-state.js';
-import { laneState } from '../roles/lane-state.js';
-import { assetState, passedOverState, pricesState, priceSourceState, quickMarketsState } from '../roles/prices-state.js';
-import { projectionState } from '../roles/projections-state.js';
-import { readModelsState, streamsState } from '../roles/query-state.js';
-import { relayerState } from '../roles/relayer-state.js';
-import type { RoleName } from '../roles/role-names.js';
-import { intakeState, kafkaState, settlementState } from '../roles/settlement-state.js';
+import { queueState, recoveryState } from '../../command/orders/role-state.js';
+import { engineState } from '../../engine/role-state.js';
+import { feedState } from '../../command/feed/role-state.js';
+import { indexerState } from '../../command/indexer/role-state.js';
+import { laneState } from '../../command/lane/role-state.js';
+import { assetState, passedOverState, pricesState, priceSourceState, quickMarketsState } from '../../command/prices/role-state.js';
+import { projectionState } from '../../projections/role-state.js';
+import { readModelsState, streamsState } from '../../query/role-state.js';
+import { relayerState } from '../../command/relayer/role-state.js';
+import type { RoleName } from '../process/role-names.js';
+import { intakeState, kafkaState, settlementState } from '../../command/settlement/role-state.js';
 import { clockState, connectionsState, counted, databaseState, diskState, given } from './process-state.js';
 
 /** The engine's table is that of every process with a replica. */

@@ -5,7 +5,7 @@ import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../../command/
 import { createSigner } from '../../command/lane/signer.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { pause } from '../../engine/waiting.js';
-import type { CatalogueMarket } from '../../service/chains/catalogue.js';
+import type { CatalogueMarket } from '../../command/indexer/catalogue.js';
 
 export interface CreatingParts {
   readonly catalogue: readonly CatalogueMarket[];

@@ -1,7 +1,7 @@
 /** Deploys the project's contracts on a development chain, and grants their roles. */
 import type { Signer } from 'ethers';
 import type { Contracts } from '../../command/chain/chain.js';
-import { DISPUTE_WINDOW_S } from '../../service/chains/chain-check.js';
+import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
 import { planDeployment, type Terms } from '../../tools/deploy/plan.js';
 
 /** Addresses with their checksums. */

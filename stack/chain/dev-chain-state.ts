@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { Type, type Static } from '../../engine/records/schema-types.js';
 import { Address, Bytes32, ChainId, Position, record } from '../../engine/records/fields.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
-import { CannotStart } from '../../service/cannot-start.js';
+import { CannotStart } from '../../engine/cannot-start.js';
 import { syncDirectory, writeDurably } from '../../service/machine/durable-files.js';
 
 const ContractAddresses = record({

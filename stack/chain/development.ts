@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import type { Chain } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
-import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
-import { readCatalogue } from '../../service/chains/catalogue.js';
+import type { ConfiguredChain } from '../../command/chain/configured-chain.js';
+import { readCatalogue } from '../../command/indexer/catalogue.js';
 import type { Config } from '../../service/config.js';
 import { createMissingMarkets } from './create-markets.js';
 import { startDevChain, type DevChain } from './dev-chain.js';

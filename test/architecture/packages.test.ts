@@ -53,6 +53,6 @@ describe('architecture: banned calls can be found', () => {
     finds(bannedCalls, { 'command/a.ts': 'import os from "node:os"; export const x = os.uptime();' }, /a tenth of its time/);
     accepts(bannedCalls, { 'service/machine/clock.ts': 'import { uptime } from "node:os"; export const x = uptime();' });
     accepts(bannedCalls, { 'service/machine/clock.ts': 'export const wall = () => Date.now();' });
-    finds(bannedCalls, { 'service/roles/a.ts': 'export const x = Date.now();' }, /the trusted time of service\/machine\/clock.ts/);
+    finds(bannedCalls, { 'service/process/a.ts': 'export const x = Date.now();' }, /the trusted time of service\/machine\/clock.ts/);
   });
 });

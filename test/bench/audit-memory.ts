@@ -83,7 +83,7 @@ function* signedTrades(records: number, { keccak256, domain }: { readonly keccak
       } as const;
       const digest = orderDigest(order);
       const { signature, recid } = secp256k1.ecdsaSign(digest, key);
-      yield encodeCommand({ kind: 'PlaceOrder', v: 1, at, orderHash: toHex(digest), ...order, signature: `${toHex(signature)}${(27 + recid).toString(16)}` });
+      yield encodeCommand({ kind: 'PlaceOrder', v: 2, at, orderHash: toHex(digest), ...order, signature: `${toHex(signature)}${(27 + recid).toString(16)}` });
     }
   }
 }

@@ -88,7 +88,7 @@ async function signedOrders(): Promise<Signed[]> {
     } as const;
     const digest = orderDigest(order);
     const { signature, recid } = secp256k1.ecdsaSign(digest, key);
-    const command = { kind: 'PlaceOrder', v: 1, at: 1_700_000_000_000, orderHash: toHex(digest), ...order, signature: `${toHex(signature)}${(27 + recid).toString(16)}` } as const;
+    const command = { kind: 'PlaceOrder', v: 2, at: 1_700_000_000_000, orderHash: toHex(digest), ...order, signature: `${toHex(signature)}${(27 + recid).toString(16)}` } as const;
     return { bytes: encodeCommand(command), digest, signature, recid };
   });
 }

@@ -30,7 +30,7 @@ function tradingEngine(): Engine {
 
 function order(n: number, at: number, side: 0 | 1, price: number, size: string): Command {
   return {
-    kind: 'PlaceOrder', v: 1, at, orderHash: `0x${createHash('sha256').update(String(n)).digest('hex')}`, marketId: bytes32(n % MARKETS, 'aa'),
+    kind: 'PlaceOrder', v: 2, at, orderHash: `0x${createHash('sha256').update(String(n)).digest('hex')}`, marketId: bytes32(n % MARKETS, 'aa'),
     trader: address((n * 7 + side) % 500), side, outcome: 0, price, size, nonce: String(n), expiration: String(Math.floor(at / 1_000) + 90),
     signature,
   };

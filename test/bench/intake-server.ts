@@ -4,19 +4,20 @@ import { createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { serve } from '../../service/api/endpoint.js';
-import { orderEndpoints } from '../../service/endpoints.js';
+import { countedOrders } from '../../command/orders/counted-orders.js';
+import { orderEndpoints } from '../../command/orders/endpoints.js';
 import { createApp } from '../../service/http/app.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/status/metrics.js';
-import { observedOrders, requestObserver } from '../../service/http/observe.js';
+import { requestObserver } from '../../service/http/observe.js';
 
 const domain = JSON.parse(process.argv[2]!) as OrderDomain;
 const keccak256 = await createKeccak256();
 const prepared = prepareDomain(keccak256, domain);
 const metrics = createMetrics();
 let position = 0;
-const orders = observedOrders(metrics, {
+const orders = countedOrders(metrics, {
   placeOrder: createPlaceOrder({
     view: { market: () => ({ chainId: domain.chainId }), order: () => undefined, refusalOf: () => undefined, suspendedUntil: () => 0,
       openOrderCount: () => 0 },
@@ -31,7 +32,7 @@ const orders = observedOrders(metrics, {
   cancelOrder: () => Promise.reject(new Error('nothing to cancel')),
 });
 const routes = serve(orderEndpoints, {
-  ...orders, lookUpOrder: () => Promise.reject(new Error('there is no history')), syncPosition: () => Promise.reject(new Error('there is no chain')),
+  ...orders, syncPosition: () => Promise.reject(new Error('there is no chain')),
 });
 const app = createApp({
   routes, pages: {}, trustProxy: 0, now: () => performance.now(), limiters: {}, waitForPosition: () => Promise.resolve(),

@@ -180,7 +180,7 @@ function signAll(
     const digest = domain.orderDigest(fields);
     const { signature, recid } = secp256k1.ecdsaSign(digest, trader.key);
     return {
-      kind: 'PlaceOrder', v: 1, at: Date.now(), orderHash: toHex(digest), ...fields, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
+      kind: 'PlaceOrder', v: 2, at: Date.now(), orderHash: toHex(digest), ...fields, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
     };
   });
 }

@@ -1,6 +1,6 @@
 /** The signature check of an order against ethers' `verifyTypedData`, and where the rest of an order's intake spends its time. */
 import { Wallet, id, verifyTypedData } from 'ethers';
-import { parseJsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject } from '../../engine/records/exact-json.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { parseOrder } from '../../command/orders/order-request.js';
@@ -42,7 +42,7 @@ async function createIntake() {
     digest: orderDigest,
     recover: (digest: Uint8Array, signature: string) => recover(digest, signatureBytes(signature)!),
     encode: (order: ReturnType<typeof parseOrder>, digest: Uint8Array, signature: string) => {
-      const command: PlaceOrder = { kind: 'PlaceOrder', v: 1, at: 1_800_000_000_000, orderHash: toHex(digest), ...order, signature };
+      const command: PlaceOrder = { kind: 'PlaceOrder', v: 2, at: 1_800_000_000_000, orderHash: toHex(digest), ...order, signature };
       return { id: checkedRecordId(`PlaceOrder:${command.orderHash}:writer:1`), data: encodeCommand(command) };
     },
   };

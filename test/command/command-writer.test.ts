@@ -18,7 +18,7 @@ const market = hash(0xabc);
 
 /** The nth order: sellers and buyers of one size and price in turn, each of a trader of its own. */
 const order = (n: number): PlaceOrder => ({
-  kind: 'PlaceOrder', v: 1, at: AT, orderHash: hash(n), marketId: market, trader: trader(n), side: n % 2 === 0 ? 0 : 1, outcome: 0,
+  kind: 'PlaceOrder', v: 2, at: AT, orderHash: hash(n), marketId: market, trader: trader(n), side: n % 2 === 0 ? 0 : 1, outcome: 0,
   price: 500_000, size: '10', nonce: '1', expiration: '1800003600', signature: `0x${'11'.repeat(65)}`,
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parse as parseLossless } from 'lossless-json';
-import { parseJsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject } from '../../engine/records/exact-json.js';
 import type { RequestError } from '../../engine/records/errors.js';
 import { extent, SEED } from '../support/extent.js';
 

@@ -53,7 +53,7 @@ function stack({ blocks = { 5: rich }, recorded, final = recorded ?? 5, open = [
 
 function order(fields: Partial<PlaceOrder> = {}): PlaceOrder {
   return {
-    kind: 'PlaceOrder', v: 1, at: 0, orderHash: `0x${'9'.repeat(64)}`, marketId: market, trader, side: BUY, outcome: YES, price: 500_000,
+    kind: 'PlaceOrder', v: 2, at: 0, orderHash: `0x${'9'.repeat(64)}`, marketId: market, trader, side: BUY, outcome: YES, price: 500_000,
     size: String(10n * UNITS), nonce: '1', expiration: '2000000000', signature: `0x${'0'.repeat(130)}`, ...fields,
   };
 }

@@ -1,6 +1,6 @@
 /** The body of an order: every field, its boundaries, and which fault is told first. */
 import assert from 'node:assert/strict';
-import { parseJsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject } from '../../engine/records/exact-json.js';
 import { expiresTooSoon, parseOrder, PlaceOrderRequest } from '../../command/orders/order-request.js';
 import { parsePermit } from '../../command/orders/permit.js';
 import type { ErrorCode, RequestError } from '../../engine/records/errors.js';

@@ -28,7 +28,7 @@ describe('placing an order', () => {
       body: `{"orderHash":"${hashOf(order)}","status":"accepted","matches":0,"timestamp":${START_S}}`, position: 2,
     });
     assert.deepEqual(stack.commands[2], {
-      kind: 'PlaceOrder', v: 1, at: START_MS, orderHash: hashOf(order), marketId, trader: alice.address.toLowerCase(), side: 0, outcome: 0,
+      kind: 'PlaceOrder', v: 2, at: START_MS, orderHash: hashOf(order), marketId, trader: alice.address.toLowerCase(), side: 0, outcome: 0,
       price: 620_000, size: '25000000', nonce: '1', expiration: '1800003600', signature,
     });
   });

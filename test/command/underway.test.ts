@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createUnderway } from '../../command/orders/underway.js';
 
-const work = { key: 'key', trader: 'alice', orderHash: '0x1', signal: undefined };
+const work = { key: 'key', trader: 'alice', orderHash: '0x1', request: '0x1', signal: undefined };
 
 describe('work under way', () => {
   it('is found until it has ended, and counts for its trader', async () => {

@@ -16,7 +16,7 @@ import { written } from '../reference/engine.js';
 import { createLateCommands } from '../support/random-late-markets.js';
 
 const order = {
-  kind: 'PlaceOrder', v: 1, at: START_MS, orderHash: marketId(7), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 1, price: 620_000,
+  kind: 'PlaceOrder', v: 2, at: START_MS, orderHash: marketId(7), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 1, price: 620_000,
   size: '18446744073709551615', nonce: '0', expiration: '1700000100', signature: `0x${'ab'.repeat(65)}`,
 } satisfies Command;
 
@@ -45,7 +45,7 @@ describe('the codec', () => {
     ['an unknown kind', { ...order, kind: 'BurnItAll' }, /unknown kind of record: "BurnItAll"/],
     ['no kind', { ...order, kind: undefined }, /unknown kind of record/],
     ['a kind that every object has', { ...order, kind: 'toString' }, /unknown kind of record: "toString"/],
-    ['a later version', { ...order, v: 2 }, /PlaceOrder has version 2; this program knows up to 1/],
+    ['a later version', { ...order, v: 3 }, /PlaceOrder has version 3; this program knows up to 2/],
     ['no version', { ...order, v: undefined }, /has version undefined/],
     ['an amount as a number', { ...order, size: 5 }, /record\/size must be string/],
     ['an amount beyond 64 bits', { ...order, size: '18446744073709551616' }, /record\/size must match format "uint64"/],

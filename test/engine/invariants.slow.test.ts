@@ -4,7 +4,7 @@ import { createReferenceEngine } from '../reference/engine.js';
 import { extent, SEED } from '../support/extent.js';
 import { createRandomCommands, crowd, pile } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
-import { createLateCommands } from '../support/random-late-markets.js';
+import { createControlCommands } from '../support/random-orders.js';
 import { rebuilt, watch, watchScripts } from '../support/watched-histories.js';
 
 const [CROWD, PILE] = extent({ push: [8_000, 8_000], long: [20_000, 15_000] });
@@ -17,7 +17,7 @@ for (const [name, create] of Object.entries(engines)) {
     it(`keeps the invariants over ${PILE} commands that pile up orders`, () => { watch(create(), createRandomCommands(seed, pile), PILE); });
 
     it(`keeps the invariants over ${CROWD} commands of a crowd that chains tell of, with a relayer and prices`, () => {
-      watch(create(), createLateCommands(seed, crowd), CROWD);
+      watch(create(), createControlCommands(seed, crowd), CROWD);
     });
 
     it(`keeps the invariants over ${PILE} commands that pile up orders, told by chains`, () => { watch(create(), createChainCommands(seed, pile), PILE); });

@@ -93,7 +93,7 @@ function longest(engine: ComparedEngine) {
       tokens: { yes: token(2 * n), no: token(2 * n + 1) },
     }),
     place: (n: number, who: number, side: 0 | 1, size: bigint) => step({
-      kind: 'PlaceOrder', v: 1, at: T, orderHash: word('d', n), marketId, trader: trader(who), side, outcome: 0, price: 999_999, size: String(size),
+      kind: 'PlaceOrder', v: 2, at: T, orderHash: word('d', n), marketId, trader: trader(who), side, outcome: 0, price: 999_999, size: String(size),
       nonce: String(UINT64_MAX - BigInt(n)), expiration: String(UINT64_MAX), signature: `0x${'c'.repeat(130)}`,
     }),
     fail: (fill: number) => step({

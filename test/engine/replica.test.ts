@@ -131,7 +131,7 @@ describe('replica', () => {
     const log = createMemoryLog();
     await log.append('commands', [...records.slice(0, 4), { id: recordId('bad'), data: Buffer.from('{"kind":"PlaceOrder","v":9}') }, ...records.slice(4)]);
     const engine = await start(log);
-    await rejects(engine.replica.done, /PlaceOrder has version 9; this program knows up to 1/);
+    await rejects(engine.replica.done, /PlaceOrder has version 9; this program knows up to 2/);
     ok(await log.length('outcomes') <= 4);
     await rejects(engine.replica.outcomeOf(7), /version 9/);
   });
@@ -333,7 +333,7 @@ describe('replica', () => {
     await log.append('commands', [
       marketExpiringAt(START_MS / 1_000 + 1_000),
       { id: recordId('order'), data: encodeCommand({
-        kind: 'PlaceOrder', v: 1, at: START_MS, orderHash: marketId(2), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 0, price: 5,
+        kind: 'PlaceOrder', v: 2, at: START_MS, orderHash: marketId(2), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 0, price: 5,
         size: '7', nonce: '0', expiration: String(expiration), signature: `0x${'00'.repeat(65)}`,
       }) },
     ]);

@@ -26,7 +26,7 @@ import { appendAll } from '../support/log-records.js';
 
 const chainId = 31_337;
 const market = { marketId, question, description: '', category: 'defi', contractAddress, maker, expiration, chainId, marketKind: 'standard', ifOver: 'close' } as const;
-const order = { marketId, outcome: YES, price: 520_000, expiration: String(expiration), signature, kind: 'PlaceOrder', v: 1 } as const;
+const order = { marketId, outcome: YES, price: 520_000, expiration: String(expiration), signature, kind: 'PlaceOrder', v: 2 } as const;
 const bytes32 = (digits: string) => `0x${digits.repeat(32)}`;
 
 /** The history whose messages the documents show: Alice buys YES from Bob twice, and the chain refuses the second fill. */

@@ -14,7 +14,7 @@ const TICKS = new Set([10, 4_999]);
 
 function orderAt(position: number): PlaceOrder {
   return {
-    kind: 'PlaceOrder', v: 1, at: position, orderHash: bytes32(`o${position}`), marketId: bytes32('market'), trader: address('t'), side: 0, outcome: 0,
+    kind: 'PlaceOrder', v: 2, at: position, orderHash: bytes32(`o${position}`), marketId: bytes32('market'), trader: address('t'), side: 0, outcome: 0,
     price: 1, size: '10', nonce: String(position), expiration: '1900000000', signature: `0x${'ab'.repeat(65)}`,
   };
 }

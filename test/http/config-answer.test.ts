@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Chain } from '../../command/chain/chain.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
 import { configHandler } from '../../service/endpoints/config.js';
-import { orderActions, shownActions, type ShownAction } from '../../service/endpoints/signing.js';
+import { orderActions, shownActions, type ShownAction } from '../../command/signing/shown-actions.js';
 import { Configuration } from '../../service/endpoints/config.js';
 import { parseConfig } from '../../service/config.js';
 

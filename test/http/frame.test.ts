@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once as event } from 'node:events';
 import { reading } from '../../engine/state-table.js';
-import { queueState } from '../../service/roles/api-state.js';
-import { indexerState, type IndexerState } from '../../service/roles/indexer-state.js';
-import { laneState } from '../../service/roles/lane-state.js';
-import { projectionState } from '../../service/roles/projections-state.js';
-import { settlementState, type SettlementState } from '../../service/roles/settlement-state.js';
+import { queueState } from '../../command/orders/role-state.js';
+import { indexerState, type IndexerState } from '../../command/indexer/role-state.js';
+import { laneState } from '../../command/lane/role-state.js';
+import { projectionState } from '../../projections/role-state.js';
+import { settlementState, type SettlementState } from '../../command/settlement/role-state.js';
 import { closeServer } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/status/metrics.js';

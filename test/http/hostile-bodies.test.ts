@@ -6,11 +6,12 @@ import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { RelayParams } from '../../command/relayer/relayer.js';
 import { parseRelayRequest, RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
-import { parseJsonObject, type JsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import type { CancelRequest } from '../../command/orders/cancel-order.js';
 import { parseOrder } from '../../command/orders/order-request.js';
 import { RequestError } from '../../engine/records/errors.js';
-import { orderEndpoints, relayerEndpoints } from '../../service/endpoints.js';
+import { orderEndpoints } from '../../command/orders/endpoints.js';
+import { relayerEndpoints } from '../../command/relayer/endpoints.js';
 import { serve } from '../../service/api/endpoint.js';
 import { referenceJson, type JsonValue } from '../reference/json.js';
 import { alice, bodyOf, createCommandStack, marketId, signedBody, signedCancel, type CommandStack } from '../support/command-stack.js';
@@ -43,7 +44,6 @@ describe(`service: hostile bodies (SEED=${SEED})`, () => {
     [stack, scene] = [await createCommandStack({ maxOpenOrders: 1_000_000 }), await relayScene()];
     const orders = serve(orderEndpoints, {
       placeOrder: (body: Uint8Array) => stack.place(Buffer.from(body)), cancelOrder: (request: CancelRequest) => stack.cancel(request),
-      lookUpOrder: () => Promise.resolve({ body: '{}', position: 0 }),
       syncPosition: ({ user }: { readonly user: string }) => {
         synced.push(user);
         return Promise.resolve({ success: true, position: { yesShares: 0n, noShares: 0n, totalInvested: 0n }, message: '', logPosition: 0 });

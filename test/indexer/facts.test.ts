@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { AbiCoder, Interface, concat, hexlify, toBeHex, zeroPadValue, type InterfaceAbi } from 'ethers';
 import fc from 'fast-check';
+import type { RawChainEvent } from '../../command/chain/block-range.js';
 import type { Chain } from '../../command/chain/chain.js';
-import { eventFilter, type RawChainEvent } from '../../command/indexer/chain-events.js';
+import { eventFilter } from '../../command/indexer/chain-events.js';
 import { decodeEventData } from '../../command/indexer/event-data.js';
 import { factsOf, type FactsContext } from '../../command/indexer/facts.js';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
 import { getResolution, resolution } from '../../query/resolution.js';
-import { createWaysOut, type WaysOutParts } from '../../service/roles/handlers/ways-out.js';
+import { createWaysOut, type ChainsOfMarkets } from '../../command/chain/ways-out.js';
 import { address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
 const marketId = bytes32(1);
@@ -95,7 +95,7 @@ describe('query: resolution', () => {
       const asked: string[] = [];
       const answered = async (chainId: number, request: (method: string) => Promise<unknown>) => {
         const clientRpc = { chainId, request: (method: string) => { asked.push(method); return request(method); } } as Rpc;
-        const chains = new Map([[chainId, { chain: { chainId, contracts }, clientRpc }]]) as unknown as WaysOutParts['chains'];
+        const chains = new Map([[chainId, { chain: { chainId, contracts }, clientRpc }]]) as unknown as ChainsOfMarkets['chains'];
         const waysOut = createWaysOut({ chains, monotonic: () => 0, chainWithinMs: 50 });
         const read = getResolution.serve({ db: models.db, now: () => EXPIRATION * 1_000, waysOut });
         return (await read({ marketId }, { ip: '', signal: AbortSignal.timeout(60_000) })).body;

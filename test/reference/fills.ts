@@ -2,7 +2,7 @@
 import type { FailFill, SettleFill, SubmitSettlement } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import { BUY } from '../../engine/records/fields.js';
-import { matchThenRest } from './orders.js';
+import { foreseen, matchThenRest } from './orders.js';
 import {
   cancel, cancelAll, chainOf, isNonceCancelled, isOpen, lives, naming, reject, rest, sweptBy, type Pull, type ReferenceFill, type ReferenceOrder,
   type State, type Turn,
@@ -77,6 +77,8 @@ function giveBack(state: State, turn: Turn, order: ReferenceOrder, size: bigint)
   if (!lives(state, order.expiration)) return cancel(state, turn, order, 'expired', 0n);
   if (!isOpen(state, state.markets.get(order.placed.marketId)!)) return cancel(state, turn, order, 'market_closed', 0n);
   if (isNonceCancelled(state, order.placed)) return cancel(state, turn, order, 'user', 0n);
+  if (order.placed.timeInForce !== undefined) return cancel(state, turn, order, 'time_in_force', 0n);
+  if (order.placed.postOnly === true && foreseen(state, turn, order).takes) return cancel(state, turn, order, 'post_only', 0n);
   order.status = 'open';
   turn.events.push(reinstated);
   matchThenRest(state, turn, order);

@@ -1,6 +1,6 @@
 /** The reference engine's orders: placed, matched, cancelled. */
 import type { CancelOrder, PlaceOrder } from '../../engine/records/commands.js';
-import type { FillMatched } from '../../engine/records/events.js';
+import type { FillMatched, OrderTermsSet } from '../../engine/records/events.js';
 import { BUY, SELL } from '../../engine/records/fields.js';
 import {
   bestFirst, book, cancel, chainOf, enterBook, hasUnsettledFill, isNonceCancelled, isOpen, isSuspended, known, leaveBook, lives, naming, reasonOf,
@@ -19,6 +19,7 @@ export function placeOrder(state: State, turn: Turn, command: PlaceOrder): void 
   if (size === 0n) return reject(turn, 'invalid_size', orderHash);
   if (expiration < BigInt(Math.floor(command.at / 1_000) + 60)) return reject(turn, 'invalid_expiration', orderHash);
   if (!lives(state, expiration)) return reject(turn, 'invalid_expiration', orderHash);
+  if (command.notAfter !== undefined && state.now > command.notAfter) return reject(turn, 'too_late', orderHash);
   const market = state.markets.get(marketId);
   if (market === undefined) return reject(turn, 'unknown_market', orderHash);
   if (!isOpen(state, market)) return reject(turn, 'market_closed', orderHash);
@@ -31,28 +32,62 @@ export function placeOrder(state: State, turn: Turn, command: PlaceOrder): void 
   const order: ReferenceOrder = {
     number: state.position, placed: command, size, expiration, status: 'open', remaining: size, fills: [],
   };
+  const { left, takes } = foreseen(state, turn, order);
+  if (command.timeInForce === 'FOK' && left > 0n) return reject(turn, 'not_filled', orderHash);
+  if (command.postOnly === true && takes) return reject(turn, 'would_match', orderHash);
   state.orders.set(orderHash, order);
   state.byNonce.set(`${trader} ${nonce}`, [...sameNonce, order]);
   turn.events.push({
     type: 'OrderAccepted', v: 1, ...naming(order), trader, size: command.size, nonce, expiration: command.expiration,
   });
+  const { timeInForce = 'GTC', postOnly = false, notAfter = null, selfTrade = 'cancel_older' }: Partial<Terms> = command;
+  if (timeInForce !== 'GTC' || postOnly || notAfter !== null || selfTrade !== 'cancel_older') {
+    turn.events.push({ type: 'OrderTermsSet', v: 1, ...naming(order), timeInForce, postOnly, notAfter, selfTrade });
+  }
   matchThenRest(state, turn, order);
+}
+
+type Terms = Pick<OrderTermsSet, 'timeInForce' | 'postOnly' | 'notAfter' | 'selfTrade'>;
+
+/** What matching the order would come to, without doing it: how much of it would be left, and whether it would make a fill. */
+export function foreseen(state: State, { work }: Turn, incoming: ReferenceOrder): { readonly left: bigint; readonly takes: boolean } {
+  let left = incoming.remaining;
+  let done = work;
+  for (const resting of met(state, incoming)) {
+    if (left === 0n || done === WORK_LIMIT) break;
+    const isGone = sweepOn(state, resting) !== undefined || !lives(state, resting.expiration);
+    if (!isGone && endsIncoming(incoming, resting)) break;
+    done++;
+    if (isGone || resting.placed.trader === incoming.placed.trader) continue;
+    left -= resting.remaining < left ? resting.remaining : left;
+  }
+  return { left, takes: left < incoming.remaining };
+}
+
+/** The resting orders that the incoming one meets, in their order. */
+function met(state: State, { placed: { marketId, outcome, side, price } }: ReferenceOrder): ReferenceOrder[] {
+  const otherSide = side === BUY ? SELL : BUY;
+  return book(state, marketId, outcome, otherSide)
+    .filter(({ placed }) => (side === BUY ? placed.price <= price : placed.price >= price))
+    .sort(bestFirst(otherSide));
+}
+
+/** Whether the incoming order is the one that is cancelled where it meets an order of its own trader. */
+function endsIncoming(incoming: ReferenceOrder, resting: ReferenceOrder): boolean {
+  const { trader, selfTrade } = incoming.placed;
+  return resting.placed.trader === trader && selfTrade === 'cancel_newer' && incoming.number > resting.number;
 }
 
 /** The order is open and off the book, with `remaining` to match; what remains then rests. */
 export function matchThenRest(state: State, turn: Turn, incoming: ReferenceOrder): void {
-  const { marketId, outcome, side, price } = incoming.placed;
-  const otherSide = side === BUY ? SELL : BUY;
-  const met = book(state, marketId, outcome, otherSide)
-    .filter(({ placed }) => (side === BUY ? placed.price <= price : placed.price >= price))
-    .sort(bestFirst(otherSide));
-  for (const resting of met) {
+  for (const resting of met(state, incoming)) {
     if (incoming.remaining === 0n) break;
     if (turn.work === WORK_LIMIT) return cancel(state, turn, incoming, 'match_limit', 0n);
     turn.work++;
     const sweep = sweepOn(state, resting);
     if (sweep !== undefined) cancel(state, turn, resting, reasonOf(sweep), resting.remaining);
     else if (!lives(state, resting.expiration)) cancel(state, turn, resting, 'expired', resting.remaining);
+    else if (endsIncoming(incoming, resting)) return cancel(state, turn, incoming, 'self_trade', 0n);
     else if (resting.placed.trader === incoming.placed.trader) cancel(state, turn, resting, 'self_trade', resting.remaining);
     else trade(state, turn, resting, incoming);
   }
@@ -60,6 +95,7 @@ export function matchThenRest(state: State, turn: Turn, incoming: ReferenceOrder
     incoming.status = 'filled';
     return;
   }
+  if (incoming.placed.timeInForce !== undefined) return cancel(state, turn, incoming, 'time_in_force', 0n);
   enterBook(state, incoming);
   rest(turn, incoming, incoming.remaining);
 }

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { computeAddress, getAddress } from 'ethers';
-import { ChainsFileError, keyVariablesOf, readChainsFile } from '../../service/chains/chains-file.js';
+import { ChainsFileError, keyVariablesOf, readChainsFile } from '../../service/chains-file.js';
 
 /** The first key of the well-known test mnemonic. */
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';

@@ -5,7 +5,7 @@ import { ChainUnavailable } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { Interface, type InterfaceAbi } from 'ethers';
-import { readCatalogue, type CatalogueMarket } from '../../service/chains/catalogue.js';
+import { readCatalogue, type CatalogueMarket } from '../../command/indexer/catalogue.js';
 import { createMissingMarkets, marketIdOf } from '../../stack/chain/create-markets.js';
 import { deployedChain, type DeployedChain } from '../support/deployed-chain.js';
 

@@ -8,7 +8,7 @@ import type { CompilerInput } from '../../contracts-abi/compiler-input.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { readChainsFile } from '../../service/chains/chains-file.js';
+import { readChainsFile } from '../../service/chains-file.js';
 import { ACCEPT_HAND_OVER, addressOnly, planOnly, type Deployment, type Planned } from '../../tools/deploy/deploy.js';
 import { resultText } from '../../tools/deploy/result-text.js';
 import type { Asked } from '../../tools/deploy/terms.js';

@@ -4,7 +4,7 @@ import { ForeignFeed } from '../../command/feed/fill-feed.js';
 import { ForeignIntake } from '../../command/settlement/intake.js';
 import { BrokenSequence, LogUnavailable, RecordsLost } from '../../engine/log/log.js';
 import { ForeignReadModels } from '../../projections/same-log.js';
-import { CannotStart } from '../../service/cannot-start.js';
+import { CannotStart } from '../../engine/cannot-start.js';
 import { isBadConfiguration } from '../../service/exit-codes.js';
 
 describe('service: exit codes', () => {

@@ -1,10 +1,11 @@
 /** A Postgres that confirms commits before they are safe is refused for the log, unless a setting allows it. */
 import { deepEqual, equal, match, rejects } from 'node:assert/strict';
-import { CannotStart } from '../../service/cannot-start.js';
+import { CannotStart } from '../../engine/cannot-start.js';
 import { parseConfig } from '../../service/config.js';
 import { isBadConfiguration } from '../../service/exit-codes.js';
 import { createLogger } from '../../service/logger.js';
-import { checkDurability, unsafeCommits } from '../../service/process/log-durability.js';
+import { unsafeCommits } from '../../engine/log/postgres/durability.js';
+import { checkDurability } from '../../service/process/log-durability.js';
 import { exchangeStack } from '../support/exchange-stack.js';
 import { onDatabase } from '../support/postgres-cluster.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';

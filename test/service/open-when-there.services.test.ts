@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { openLog } from '../../engine/log/open-log.js';
 import { createLogger } from '../../service/logger.js';
 import { parseConfig } from '../../service/config.js';
-import { openLogWhenThere, openReadModelsWhenThere } from '../../service/databases/open-when-there.js';
+import { openLogWhenThere, openReadModelsWhenThere } from '../../service/process/open-when-there.js';
 import type { Waits } from '../../service/process/waits.js';
 import { onDatabase } from '../support/postgres-cluster.js';
 import { exchangeDatabase, testDatabase, type TestDatabase } from '../support/postgres.js';

@@ -1,7 +1,7 @@
 /** Which Postgres a process works with, and what the start says about any other one. */
 import assert from 'node:assert/strict';
 import type { ServerFacts } from '../../engine/log/postgres/server.js';
-import { unfitPostgres } from '../../service/databases/unfit-postgres.js';
+import { unfitPostgres } from '../../service/process/unfit-postgres.js';
 
 const server = (facts: Partial<ServerFacts>): ServerFacts => ({ version: '18.1', versionNumber: 180_001, isStandby: false, ...facts });
 

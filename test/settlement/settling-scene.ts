@@ -171,7 +171,7 @@ function scriptedLane() {
 
 function orderAt(position: number): PlaceOrder {
   return {
-    kind: 'PlaceOrder', v: 1, at: position, orderHash: bytes32(`o${position}`), marketId: bytes32('market'), trader: address(`t${position}`),
+    kind: 'PlaceOrder', v: 2, at: position, orderHash: bytes32(`o${position}`), marketId: bytes32('market'), trader: address(`t${position}`),
     side: position % 2 as 0 | 1, outcome: 0, price: 1, size: '10', nonce: String(position), expiration: '1900000000', signature: `0x${'ab'.repeat(65)}`,
     ...position === 0 ? { permit: PERMIT } : {},
   };

@@ -4,10 +4,10 @@ import type { Report } from '../../engine/report.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
 import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
 import { reading } from '../../engine/state-table.js';
-import { createIndexerState, indexerState, type IndexerState, type IndexerStateParts } from '../../service/roles/indexer-state.js';
+import { createIndexerState, indexerState, type IndexerState, type IndexerStateParts } from '../../command/indexer/role-state.js';
 import {
   createSettlementState, settlementState, type SettlementState, type SettlementStateParts,
-} from '../../service/roles/settlement-state.js';
+} from '../../command/settlement/role-state.js';
 import { createAlarms } from '../../service/status/alarms.js';
 
 type ChainState = IndexerState & SettlementState;

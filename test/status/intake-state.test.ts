@@ -1,7 +1,7 @@
 /** What a settlement process tells of its intake, and of Kafka. */
 import { deepEqual } from 'node:assert/strict';
 import type { IntakeStatus } from '../../command/settlement/intake.js';
-import { intakeStateOf } from '../../service/roles/settlement-state.js';
+import { intakeStateOf } from '../../command/settlement/role-state.js';
 
 describe('service: the state of the intake', () => {
   const feed = { status: () => ({ trouble: 'those of partition 2 have not come', fromLog: 7, repeats: 3, alarms: 2 }) };

@@ -1,11 +1,11 @@
 /** Whether a process is ready, and what it shows: put together from what its parts say. */
 import assert from 'node:assert/strict';
 import { reading, type Reading } from '../../engine/state-table.js';
-import { engineState, readReplica } from '../../service/roles/engine-state.js';
-import { indexerState, type IndexerState } from '../../service/roles/indexer-state.js';
-import { projectionState } from '../../service/roles/projections-state.js';
-import { readModelsState } from '../../service/roles/query-state.js';
-import { settlementState, type SettlementState } from '../../service/roles/settlement-state.js';
+import { engineState, readReplica } from '../../engine/role-state.js';
+import { indexerState, type IndexerState } from '../../command/indexer/role-state.js';
+import { projectionState } from '../../projections/role-state.js';
+import { readModelsState } from '../../query/role-state.js';
+import { settlementState, type SettlementState } from '../../command/settlement/role-state.js';
 import { databaseState, diskState } from '../../service/status/process-state.js';
 import { readinessAnswer, startingReasons } from '../../service/status/readiness.js';
 

@@ -1,8 +1,8 @@
 /** A signed history with the chain that it settled on, both in memory, for audits that are to pass and for those who tamper with it. */
 import { createHash } from 'node:crypto';
 import { Interface, SigningKey, computeAddress, id, type InterfaceAbi } from 'ethers';
+import type { RawChainEvent } from '../../command/chain/block-range.js';
 import type { Chain, Contracts, Rpc } from '../../command/chain/chain.js';
-import type { RawChainEvent } from '../../command/indexer/chain-events.js';
 import { factsOf, type Fact } from '../../command/indexer/facts.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type OrderDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
@@ -99,7 +99,7 @@ export async function emptyHistory(): Promise<AuditedHistory> {
         marketId: market(0), trader: address, side: 0, outcome: 0, price: 500_000, size: '1000000', nonce: String(++nonce), expiration: '1900000000', ...fields,
       } as const;
       const digest = prepared.orderDigest(order);
-      return history.add({ kind: 'PlaceOrder', v: 1, at: timeOf(history), orderHash: toHex(digest), ...order, signature: key.sign(digest).serialized });
+      return history.add({ kind: 'PlaceOrder', v: 2, at: timeOf(history), orderHash: toHex(digest), ...order, signature: key.sign(digest).serialized });
     },
     cancel(trader, orderHash) {
       const { key, address } = traders[trader]!;

@@ -1,7 +1,7 @@
 /** Audits of a history in memory, with its chain on a node in memory. */
 import { ok } from 'node:assert/strict';
+import type { RawChainEvent } from '../../command/chain/block-range.js';
 import type { Rpc } from '../../command/chain/chain.js';
-import type { RawChainEvent } from '../../command/indexer/chain-events.js';
 import { audit } from '../../tools/audit/audit.js';
 import type { AuditOptions } from '../../tools/audit/audit-options.js';
 import type { Difference } from '../../tools/audit/difference.js';

@@ -1,6 +1,6 @@
 /** Short command histories made of small integers, so that fast-check can shrink a failing one to its core. */
 import fc from 'fast-check';
-import type { Command } from '../../engine/records/commands.js';
+import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import type { ChainFact } from '../../engine/records/fields.js';
 import { culprits, failureReasons, marketId, START_MS, traderAddress, txHash } from './random-commands.js';
 
@@ -18,11 +18,19 @@ interface Step {
   readonly flag: number;
   /** Index into `facts`. */
   readonly told: number;
+  /** Index into `terms`. */
+  readonly terms: number;
 }
 
 /** Around the edges of what orders of 60 s and the markets live. */
 const waitsMs = [0, 0, 0, 0, 1, 999, -500, 20_000, 39_999, 40_000, 60_000, 300_000];
 const sizes = ['1', '2', '3', '1000000', '18446744073709551615', '0'];
+
+/** Mostly none. */
+const terms: readonly Partial<PlaceOrder>[] = [
+  {}, {}, {}, {}, {}, {}, { timeInForce: 'FOK' }, { timeInForce: 'FAK' }, { postOnly: true }, { selfTrade: 'cancel_newer' }, { notAfter: START_MS + 40_000 },
+  { timeInForce: 'FOK', selfTrade: 'cancel_newer' }, { timeInForce: 'FAK', postOnly: true }, { postOnly: true, selfTrade: 'cancel_newer' },
+];
 
 /** Mostly none; two chains' first logs, in no order. */
 const facts: readonly { readonly fact?: ChainFact }[] = [
@@ -45,7 +53,7 @@ const step = fc.record<Step>({
     { weight: 2, arbitrary: fc.constantFrom(...relayKinds) }, { weight: 3, arbitrary: fc.constant<Command['kind']>('RecordPrice') },
   ),
   wait: fc.nat(waitsMs.length - 1), about: fc.nat(7), trader: fc.nat(2), side: fc.constantFrom(0, 1), price: fc.nat(3),
-  size: fc.nat(sizes.length - 1), ttl: fc.nat(3), flag: fc.nat(11), told: fc.nat(facts.length - 1),
+  size: fc.nat(sizes.length - 1), ttl: fc.nat(3), flag: fc.nat(11), told: fc.nat(facts.length - 1), terms: fc.nat(terms.length - 1),
 });
 
 /** Histories of up to 60 commands, the first two of which open markets. */
@@ -83,6 +91,7 @@ function token(market: number, outcome: number): string {
 function commandOf(one: Step, at: number, before: readonly Command[]): Command {
   const { kind, about, trader, side, price, size, ttl, flag, told } = one;
   const fact = facts[told]!;
+  const asked = terms[one.terms]!;
   const placed = before.filter((command) => command.kind === 'PlaceOrder');
   const earlier = placed.length === 0 ? undefined : placed[placed.length - 1 - (about % placed.length)];
   switch (kind) {
@@ -100,12 +109,12 @@ function commandOf(one: Step, at: number, before: readonly Command[]): Command {
       ...fact,
     };
     case 'PlaceOrder': return flag === 0 && earlier !== undefined
-      ? { ...earlier, at }
+      ? { ...earlier, at, ...asked }
       : {
-          kind, v: 1, at, orderHash: txHash(before.length), marketId: marketId(about === 7 ? 1 : 0),
+          kind, v: 2, at, orderHash: txHash(before.length), marketId: marketId(about === 7 ? 1 : 0),
           trader: traderAddress(trader), side, outcome: flag === 11 ? 1 : 0, price: 499_999 + price, size: sizes[size]!,
           nonce: String(flag === 1 ? ttl : 1_000 + before.length), expiration: String(Math.floor(at / 1_000) + 59 + ttl),
-          signature: `0x${'0'.repeat(130)}`,
+          signature: `0x${'0'.repeat(130)}`, ...asked,
         };
     case 'RecordPrice': return {
       kind, v: 1, at, asset: 'BTC', source: `source${side}`, rank: side, price: String(1 + price), publishedAt: at + [-20_000, -5_000, 0, 1_001][ttl]!,

@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { Interface, type InterfaceAbi } from 'ethers';
-import { parseJsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject } from '../../engine/records/exact-json.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { createEngine } from '../../engine/run/engine.js';
 import type { Event, FillFailed, FillMatched, FillSettled } from '../../engine/records/events.js';

@@ -6,7 +6,7 @@ import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { DISPUTE_WINDOW_S } from '../../service/chains/chain-check.js';
+import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
 import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import { deployContracts, type DeployedContracts } from '../../stack/chain/deploy-contracts.js';
 import { TEST_CHAIN_ID } from './chain.js';

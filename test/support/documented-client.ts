@@ -1,7 +1,7 @@
 /** A client that holds every answer against the table of endpoints: its schema, no field that is not documented, no error that is not. */
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { parseJsonObject } from '../../service/api/exact-json.js';
+import { parseJsonObject } from '../../engine/records/exact-json.js';
 import type { ClientErrorCode } from '../../service/api/errors.js';
 import { errorsOf, type Endpoint } from '../../service/api/endpoint.js';
 import { allEndpoints } from '../../service/endpoints.js';

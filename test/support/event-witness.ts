@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import type {
-  Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, OrderAccepted, RelayEnded, RelayRequested,
+  Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, OrderAccepted, OrderTermsSet, RelayEnded, RelayRequested,
   RelaySubmitted,
 } from '../../engine/records/events.js';
 import { BUY, SELL, type Side } from '../../engine/records/fields.js';
@@ -15,6 +15,7 @@ interface WitnessedOrder {
   remaining: bigint;
   /** What stands on the book. */
   rested: bigint;
+  terms?: OrderTermsSet;
 }
 
 export interface Witness {
@@ -77,6 +78,7 @@ export function createWitness(): Witness {
       }
       if (incoming !== undefined) {
         equal(incoming.rested, incoming.status === 'open' ? incoming.remaining : 0n, 'an open order rests with all that remains, a closed one not');
+        if (incoming.terms?.timeInForce === 'FOK') equal(incoming.status, 'filled', 'a FOK order is filled at once');
       }
       for (const book of touched.values()) checkBook(scene, book);
       scene.position++;
@@ -144,8 +146,16 @@ function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefin
       order.status = 'open';
       return order;
     }
+    case 'OrderTermsSet': {
+      const order = orderOf(scene, event);
+      equal(order, incoming, 'an order has its terms from the beginning');
+      ok(event.notAfter === null || scene.now <= event.notAfter, 'an order is not accepted after its time');
+      order.terms = event;
+      return;
+    }
     case 'OrderRested': {
       const order = orderOf(scene, event);
+      ok((order.terms?.timeInForce ?? 'GTC') === 'GTC', 'only a GTC order rests');
       equal(order, incoming, 'only the incoming order comes to rest');
       equal(order.status, 'open');
       moveLevel(scene, order, BigInt(event.size));
@@ -272,6 +282,7 @@ function seeFill(scene: Scene, event: FillMatched, incoming: WitnessedOrder | un
   const maker = scene.orders.get(event.makerNumber)!;
   const taker = scene.orders.get(event.takerNumber)!;
   equal(taker, incoming, 'the taker is the incoming order');
+  ok(taker.terms?.postOnly !== true, 'a post-only order never takes');
   equal(event.takerSide, taker.accepted.side);
   equal(maker.accepted.side, taker.accepted.side === BUY ? SELL : BUY);
   equal(event.price, maker.accepted.price, 'a trade is at the resting order\'s price');

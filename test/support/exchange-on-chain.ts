@@ -4,9 +4,9 @@ import { Interface, ZeroHash, id, type InterfaceAbi, type Wallet } from 'ethers'
 import type { Event } from '../../engine/records/events.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { settlement } from '../../contracts-abi/settlement.js';
-import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
-import type { IndexerState } from '../../service/roles/indexer-state.js';
-import type { SettlementState } from '../../service/roles/settlement-state.js';
+import type { ConfiguredChain } from '../../command/chain/configured-chain.js';
+import type { IndexerState } from '../../command/indexer/role-state.js';
+import type { SettlementState } from '../../command/settlement/role-state.js';
 import { MAX_UINT256, deployedChain, type ContractsChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket } from './deployed-chain.js';
 import type { ExchangeStack, Fields } from './exchange-stack.js';
 import { until } from './until.js';

@@ -7,7 +7,7 @@ import { Wallet, id, type TypedDataDomain, type TypedDataField } from 'ethers';
 import { encodeCommand } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { openLog } from '../../engine/log/open-log.js';
-import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
+import type { ConfiguredChain } from '../../command/chain/configured-chain.js';
 import { logUrlOf, parseConfig } from '../../service/config.js';
 import type { Machine } from '../../service/status/conditions.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';

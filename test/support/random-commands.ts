@@ -194,7 +194,7 @@ function freshOrder(memory: Memory): PlaceOrder {
   // A hash table under test meets both well spread hashes and ones that differ in their last bytes only.
   const orderHash = seed % 2 === 0 ? hex(issued, 64) : `0x${createHash('sha256').update(`${seed} ${issued}`).digest('hex')}`;
   const order: PlaceOrder = {
-    kind: 'PlaceOrder', v: 1, at: at(memory), orderHash, marketId: someMarket(memory), trader: traderAddress(below(memory.profile.traders)),
+    kind: 'PlaceOrder', v: 2, at: at(memory), orderHash, marketId: someMarket(memory), trader: traderAddress(below(memory.profile.traders)),
     side: BUY, outcome: below(2) === 0 ? 0 : 1, price: 500_000, size: '1', nonce: String(1_000 + issued), expiration: '0', signature: signature(issued),
   };
   const permit: Permit = { nonce: UINT64_MAX, value: String(2n ** 256n - 1n), deadline: '1', v: 27, r: txHash(1), s: txHash(2) };

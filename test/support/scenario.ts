@@ -2,7 +2,7 @@
 import { deepEqual } from 'node:assert/strict';
 import { encodeCommand } from '../../engine/records/codec.js';
 import type { CancelOrder, Command, OpenMarket, PlaceOrder } from '../../engine/records/commands.js';
-import type { CancelReason, Event, FillMatched, RejectionCode } from '../../engine/records/events.js';
+import type { CancelReason, Event, FillMatched, OrderTermsSet, RejectionCode } from '../../engine/records/events.js';
 import { BUY, SELL, YES, type ChainFact, type Culprit, type FailureReason, type Side } from '../../engine/records/fields.js';
 import type { ComparedEngine } from '../reference/compared-engines.js';
 
@@ -104,17 +104,30 @@ export interface Terms extends When {
   readonly expiration?: Amount;
   /** Default: a new, unique one. */
   readonly nonce?: Amount;
+  readonly timeInForce?: PlaceOrder['timeInForce'];
+  readonly postOnly?: true;
+  /** Milliseconds after second 0. */
+  readonly notAfter?: number;
+  readonly selfTrade?: PlaceOrder['selfTrade'];
 }
 
 function place(order: string, side: Side, [trader, size, price]: readonly [string, Amount, number], terms: Terms): Deed {
   return (story) => {
     const { expiration = 3_600 } = terms;
     const placed: PlaceOrder = {
-      kind: 'PlaceOrder', v: 1, at: stamp(story, terms), orderHash: bytes32(order), marketId: bytes32(terms.market ?? 'M'), trader: address(trader),
+      kind: 'PlaceOrder', v: 2, at: stamp(story, terms), orderHash: bytes32(order), marketId: bytes32(terms.market ?? 'M'), trader: address(trader),
       side, outcome: terms.outcome ?? YES, price, size: String(size), nonce: String(terms.nonce ?? 1_000 + story.position),
       expiration: typeof expiration === 'bigint' ? String(expiration) : String(ZERO_S + expiration), signature: `0x${'5'.repeat(130)}`,
+      ...askedIn(terms),
     };
     return placed;
+  };
+}
+
+function askedIn({ timeInForce, postOnly, notAfter, selfTrade }: Terms): Partial<PlaceOrder> {
+  return {
+    ...timeInForce === undefined ? {} : { timeInForce }, ...postOnly === undefined ? {} : { postOnly },
+    ...notAfter === undefined ? {} : { notAfter: ZERO_S * 1_000 + notAfter }, ...selfTrade === undefined ? {} : { selfTrade },
   };
 }
 
@@ -127,9 +140,9 @@ export function sell(order: string, trader: string, size: Amount, price: number,
   return place(order, SELL, [trader, size, price], terms);
 }
 
-/** The very same order comes once more. */
-export function again(order: string, when: When = {}): Deed {
-  return (story) => ({ ...story.orders.get(order)!.placed, at: stamp(story, when) });
+/** The very same order comes once more, with other terms where some are given. */
+export function again(order: string, when: Terms = {}): Deed {
+  return (story) => ({ ...story.orders.get(order)!.placed, ...askedIn(when), at: stamp(story, when) });
 }
 
 export function cancel(order: string, asked: When & Told & { market?: string; side?: Side; trader?: string } = {}): Deed {
@@ -193,6 +206,14 @@ export function accepted(order: string): Expected {
     story.orders.set(order, { number: story.position, placed });
     const { trader, size, nonce, expiration } = placed;
     return { type: 'OrderAccepted', v: 1, ...naming(story, order), trader, size, nonce, expiration };
+  };
+}
+
+/** The terms of the order that the line's own command placed. */
+export function termed(order: string): Expected {
+  return (story) => {
+    const { timeInForce = 'GTC', postOnly = false, notAfter = null, selfTrade = 'cancel_older' }: Partial<Omit<OrderTermsSet, 'v'>> = story.orders.get(order)!.placed;
+    return { type: 'OrderTermsSet', v: 1, ...naming(story, order), timeInForce, postOnly, notAfter, selfTrade };
   };
 }
 

@@ -218,7 +218,7 @@ export async function openMarket(
 /** The command of a signed order. */
 export function placeOrder({ order, hash, signature }: SignedOrder, permit?: Permit & { nonce: bigint }): PlaceOrder {
   return {
-    kind: 'PlaceOrder', v: 1, at: Date.now(), orderHash: hash, signature, ...orderFields(order),
+    kind: 'PlaceOrder', v: 2, at: Date.now(), orderHash: hash, signature, ...orderFields(order),
     ...permit === undefined ? {} : { permit: permitFields(permit) },
   };
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { id } from 'ethers';
-import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
+import type { ConfiguredChain } from '../../command/chain/configured-chain.js';
 import type { DeployedChainOptions } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';

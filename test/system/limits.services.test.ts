@@ -33,7 +33,7 @@ describe('the exchange: limits that clients are told', function () {
 
   /** An order that is recorded past the intake, which has the limits. */
   const order = (n: number, fields: Partial<PlaceOrder>): Command => ({
-    kind: 'PlaceOrder', v: 1, at: Date.now(), orderHash: id(`limits ${n}`), marketId: exchange.rain.id, trader: trader(0), side: 1, outcome: 0,
+    kind: 'PlaceOrder', v: 2, at: Date.now(), orderHash: id(`limits ${n}`), marketId: exchange.rain.id, trader: trader(0), side: 1, outcome: 0,
     price: 500_000, size: '1', nonce: String(n), expiration: String(EXPIRATION), signature: `0x${'00'.repeat(65)}`, ...fields,
   });
   async function record(commands: readonly Command[]): Promise<void> {

@@ -1,8 +1,8 @@
 /** How the auditing tools end: a difference and an audit that could not be made are not the same. */
 import { inspect } from 'node:util';
 import { CommanderError, type Command } from 'commander';
+import { messageOf } from '../../engine/report.js';
 import { printable } from './printable.js';
-import { messageOf } from '../../service/cannot-start.js';
 
 export const PASSED = 0;
 /** Something differs: the report says what. */

@@ -2,7 +2,7 @@
 import { Interface, ZeroAddress, formatEther, formatUnits } from 'ethers';
 import { RpcError, type Rpc } from '../../command/chain/chain.js';
 import { freshFees, type FeeLimits } from '../../command/lane/fees.js';
-import { collateralProblems } from '../../service/chains/chain-check.js';
+import { collateralProblems } from '../../command/chain/chain-check.js';
 import { oracleProblems } from './oracle.js';
 import type { Plan, Terms } from './plan.js';
 import { feeMarket, gasOf } from './send.js';

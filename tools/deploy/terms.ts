@@ -1,5 +1,5 @@
 /** What may be asked of a deployment, and what is taken where nothing is asked. */
-import { DISPUTE_WINDOW_S } from '../../service/chains/chain-check.js';
+import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
 import { knownChain } from './known-chains.js';
 import type { Terms } from './plan.js';
 

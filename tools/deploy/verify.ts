@@ -1,7 +1,7 @@
 /** What is checked when everything is mined: code, references and domains as at the service's start, and who has which role. */
 import { id, ZeroAddress } from 'ethers';
 import type { Chain, Rpc } from '../../command/chain/chain.js';
-import { checkContracts, ContractMismatch } from '../../service/chains/chain-check.js';
+import { checkContracts, ContractMismatch } from '../../command/chain/chain-check.js';
 import { ACCESS, type Placed, type Plan, type Terms } from './plan.js';
 import { CannotDeploy } from './terms.js';
 

@@ -1,5 +1,5 @@
 /** Parsers of what is asked for in a new market. They throw SettingError, which says what was expected. */
-import { KEY_FORMAT, privateKeyIn } from '../../service/chains/private-key.js';
+import { KEY_FORMAT, privateKeyIn } from '../../command/lane/private-key.js';
 import { SettingError } from '../../service/settings.js';
 
 /** The factory's numbers of the categories. */

@@ -1,7 +1,7 @@
 /** What the command-line tools have in common: an error ends them with one sentence and exit code 1; LOG_LEVEL=debug shows the stack too. */
 import { inspect } from 'node:util';
 import { InvalidArgumentError } from 'commander';
-import { messageOf } from '../../service/cannot-start.js';
+import { messageOf } from '../../engine/report.js';
 import { SettingError, type Parse } from '../../service/settings.js';
 
 /** Wraps the action of a tool. */

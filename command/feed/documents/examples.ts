@@ -21,26 +21,26 @@ export const examples = {
     },
   },
   FillMatched: {
-    partition: 5, seq: 1, digest: '0xf82356341ada9f81a12227e3304d7e464ee6ee9f74a9010bfb8a0dbb6a70a392',
+    partition: 5, seq: 1, digest: '0x27b88a874082456896f7078b7a32334e49ee32fe2947360db6382933fbbbea09',
     message: { type: 'FillMatched', v: 1, position: 2, at: 1_790_000_004_000, ...first },
   },
   FillSettled: {
-    partition: 5, seq: 3, digest: '0x0bd3561f9f2b28b94dcadd83377cc10a7d178adca947da17547435c8fc05bc62',
+    partition: 5, seq: 3, digest: '0x224396161cba605ed3bb85abcf22451687651d6d05c3443f4c457e336afdc64f',
     message: { type: 'FillSettled', v: 1, position: 5, at: 1_790_000_009_000, ...first, txHash },
   },
   FillFailed: {
-    partition: 5, seq: 4, digest: '0x2762841f8fcf6a218231e827b0fba26c787ffbd8f1a23894f65530f695014593',
+    partition: 5, seq: 4, digest: '0xe2361d48a2991f552079a1ae784d75792ad3c3c718f03aab63d61caf308a2eb2',
     message: {
       type: 'FillFailed', v: 1, position: 6, at: 1_790_000_009_000, ...second, txHash, reason: 'buyer_insufficient_balance', culprit: 'buyer',
     },
   },
   ChainAdvanced: {
-    partition: 0, seq: 0, digest: '0x7a3ed92dca1554ef6611c4d91efb280224872e4de7db3a6e53737dd98fb7809f',
+    partition: 0, seq: 0, digest: '0xd9b44f68066d88342211143e832a99ec424372731e405696b06901918499b91b',
     message: { type: 'ChainAdvanced', v: 1, position: 7, at: 1_790_000_010_000, chainId, block: 118, blockHash: `0x${'6b'.repeat(32)}` },
   },
 } as const satisfies Record<MessageType, SequencedMessage>;
 
-const order = { kind: 'PlaceOrder', v: 1, marketId, outcome: 0, price: 520_000, expiration: '1798675200', signature: `0x${'11'.repeat(32)}${'22'.repeat(32)}1b` } as const;
+const order = { kind: 'PlaceOrder', v: 2, marketId, outcome: 0, price: 520_000, expiration: '1798675200', signature: `0x${'11'.repeat(32)}${'22'.repeat(32)}1b` } as const;
 
 /** The orders of the first fill, by their numbers. */
 export const exampleOrders: ReadonlyMap<number, PlaceOrder> = new Map([

@@ -42,6 +42,14 @@ export interface KafkaFeed extends FillFeed {
   status(): KafkaFeedStatus;
 }
 
+/** The fill feed of a process, and how it comes. */
+export interface OpenFeed {
+  readonly feed: FillFeed;
+  /** How it comes; `trouble` and the counts are Kafka's. */
+  readonly transport: 'log' | 'kafka';
+  status(): KafkaFeedStatus | undefined;
+}
+
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 const IDLE_MS = 2_000;
 const SILENT_MS = 30_000;

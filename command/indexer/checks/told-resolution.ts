@@ -1,7 +1,8 @@
 /** What the quick resolver says of a market's resolution, compared with what the engine decided. Pure: for indexer and audit. */
 import type { MarketOutcome } from '../../../engine/records/fields.js';
 import type { QuickMarket } from '../../../engine/run/view.js';
-import type { ChainEventArgs, RawChainEvent } from '../chain-events.js';
+import type { RawChainEvent } from '../../chain/block-range.js';
+import type { ChainEventArgs } from '../chain-events.js';
 
 /** By what a quick market is resolved: prices in 1e-8 USD and their times of publication in Unix seconds, all decimal. */
 export interface ResolutionTerms {

@@ -1,4 +1,5 @@
 /** A stream of prices that stands: it connects again after every loss, and ends connections that have fallen silent. */
+import { messageOf } from '../../../engine/report.js';
 import { backoffMs, createBell, orAborted, type Backoff } from '../../../engine/waiting.js';
 import { BadMessage, type Observation } from '../observation.js';
 import type { SourceHealth, Surroundings } from '../price-source.js';
@@ -163,7 +164,7 @@ async function oneConnection(options: StreamOptions, { record, listener, closing
 }
 
 function asFailure(error: unknown): ProviderFailure {
-  return error instanceof ProviderFailure ? error : new ProviderFailure(`fails (${error instanceof Error ? error.message : String(error)})`);
+  return error instanceof ProviderFailure ? error : new ProviderFailure(`fails (${messageOf(error)})`);
 }
 
 /** What is known of the stream, and what has been reported of it: each trouble once, and its end. */

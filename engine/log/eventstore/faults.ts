@@ -1,4 +1,5 @@
 /** What an error of the EventStoreDB client means: its errors are told apart by their `type`, raw gRPC errors by their `code`. */
+import { messageOf } from '../../report.js';
 import { BrokenSequence, LogRefused, MAX_APPEND_BYTES, UnusableLog, type Stream } from '../log.js';
 
 /** The server said nothing in time. */
@@ -120,7 +121,7 @@ export function isNotLeader(error: unknown): boolean {
 
 /** What kept the connection from being made, in one line; the error's text when it is another error. */
 export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   const reason = /Last error: (?:Error(?: \[\w+\])?: )?([^]*?)\.? Resolution note:/.exec(text)?.[1] ?? text;
   return reason.replace(/\s+/g, ' ').trim();
 }

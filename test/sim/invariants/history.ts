@@ -36,6 +36,8 @@ export interface HistoryWatch {
   /** The digest up to and with a position. */
   digest(position: number): string | undefined;
   readonly announced: ReadonlySet<string>;
+  /** The hashes of all orders that were ever accepted. */
+  readonly accepted: ReadonlySet<string>;
   /** The numbers of orders whose cancel was answered. */
   readonly cancelledByClients: Set<number>;
   readonly view: EngineView;
@@ -52,9 +54,8 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
   const view = viewOf(engine);
   const outcomes: CommandOutcome[] = [];
   const digests: string[] = [];
-  const announced = new Set<string>();
-  const cancelledByClients = new Set<number>();
-  const ids = new Set<string>();
+  const [announced, accepted] = [new Set<string>(), new Set<string>()];
+  const [cancelledByClients, ids] = [new Set<number>(), new Set<string>()];
   const judge = createJudge(store, broken);
   const doubted = createStamps();
   const ledger = createLedger({ chain, markets, broken });
@@ -77,6 +78,7 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
     outcomes.push(outcome);
     digests.push(digest);
     for (const event of outcome.events) {
+      if (event.type === 'OrderAccepted') accepted.add(event.orderHash);
       if (event.type === 'FillMatched') {
         const of = [event.makerNumber, event.takerNumber].find((number) => cancelledByClients.has(number));
         if (of !== undefined) broken('a cancelled order is not filled', `order ${of} in fill ${event.fill}`);
@@ -88,7 +90,7 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
   }
 
   return {
-    announced, cancelledByClients, view, quick, relays,
+    announced, accepted, cancelledByClients, view, quick, relays,
     look() {
       const { commands, outcomes: written } = store.records;
       while (outcomes.length < commands.length) {

@@ -3,6 +3,7 @@ export const INVARIANTS = [
   'a boundary is decided by the best price',
   'a cancelled order is not filled',
   'a fill is in one request at a time',
+  'a late order is never accepted',
   'a quick market is in one request at a time',
   'a quick market is resolved as it was decided',
   'a refused order is not written',

@@ -42,6 +42,7 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
   const history = watchHistory(parts, broken);
   const acknowledged = new Map<string, number>();
   const tries = new Map<string, { order: SignedOrder; perhaps: boolean }>();
+  const late = new Set<string>();
   const checkOutbox = outboxCheck(parts, broken);
   const checkAcknowledged = acknowledgedCheck(parts, history, broken);
 
@@ -56,7 +57,8 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
       acknowledged.set(hash, position);
       checkAcknowledged(hash, position);
     }),
-    refused(order, written) {
+    refused(order, written, code) {
+      if (code === 'too_late') late.add(order.hash);
       const known = tries.get(order.hash);
       tries.set(order.hash, { order, perhaps: written === 'perhaps' || known?.perhaps === true });
     },
@@ -86,6 +88,7 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
       for (const { order: { hash }, perhaps } of tries.values()) {
         if (!perhaps && !acknowledged.has(hash) && history.view.order(hash) !== undefined) broken('a refused order is not written', `${hash} is in the history`);
       }
+      for (const hash of late) if (history.accepted.has(hash)) broken('a late order is never accepted', `${hash} was told to be too late, and was accepted`);
       history.relays.lookAtEnd();
       checkMined(parts, broken);
     },

@@ -45,7 +45,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the role indexer takes blocks for final that are not', breaks: 'facts are final',
-    file: 'service/roles/indexer.js',
+    file: 'command/indexer/role.js',
     from: 'chain, rpc, report, signal, pollMs', to: 'chain: { ...chain, confirmations: 1 }, rpc, report, signal, pollMs',
   },
   {
@@ -127,6 +127,12 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'case \'OrderAccepted\': return {', to: 'case \'OrderAccepted\': if (position % 3 === 0) throw new RequestError(\'invalid_order_hash\'); return {',
   },
   {
+    name: 'an order is too late before it is looked up', breaks: 'a late order is never accepted',
+    file: 'command/orders/place-order.js',
+    from: 'const { chainId } = domain.domain;',
+    to: 'const { chainId } = domain.domain; if (at > (terms?.notAfter ?? Infinity)) throw new RequestError(\'too_late\');',
+  },
+  {
     name: 'the indexer names another transaction than the event\'s', breaks: 'facts are on the chain',
     file: 'command/indexer/facts.js',
     from: 'kind: \'SettleFill\', fill: fillNumber(event.args.seq), txHash,', to: 'kind: \'SettleFill\', fill: fillNumber(event.args.seq), txHash: `0x${\'ee\'.repeat(32)}`,',
@@ -176,7 +182,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the role prices shows its sender quick markets without their times', breaks: 'no report is of a fault in the program',
-    file: 'service/roles/prices.js',
+    file: 'command/prices/role.js',
     from: 'unresolved: () => view.quickMarkets(chainId)',
     to: 'unresolved: () => [...view.quickMarkets(chainId)].map((market) => ({ ...market, quick: undefined }))',
   },
@@ -234,52 +240,52 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the role api takes orders while its clock is in doubt', breaks: 'no request is taken while the clock is in doubt',
-    file: 'service/roles/api.js',
+    file: 'command/orders/role.js',
     from: 'admit(what);', to: '',
   },
   {
     name: 'the role prices records while its clock is in doubt', breaks: 'no command is stamped while the clock is in doubt',
-    file: 'service/roles/prices.js',
+    file: 'command/prices/role.js',
     from: 'holds: () => sole.holds(), now, doubt: () => clock.doubt(),', to: 'holds: () => sole.holds(), now, doubt: () => undefined,',
   },
   {
     name: 'the role relayer takes requests while its clock is in doubt', breaks: 'no request is taken while the clock is in doubt',
-    file: 'service/roles/relayer.js',
+    file: 'command/relayer/role.js',
     from: 'admit(\'order\');', to: '',
   },
   {
     name: 'the role lane records no settlement', breaks: 'announced before it is sent',
-    file: 'service/roles/lane.js',
-    from: 'purpose === \'settlement\'', to: 'purpose === \'keeper\'',
+    file: 'command/submissions.js',
+    from: 'settlement: submissionOf, ', to: '',
   },
   {
     name: 'the role lane records nothing of what the relayer sends', breaks: 'announced before it is sent',
-    file: 'service/roles/lane.js',
-    from: 'purpose === \'relay\'', to: 'false',
+    file: 'command/submissions.js',
+    from: ', relay: relaySubmissionOf', to: '',
   },
   {
     name: 'the role settlement does not compare the orders with its settings', breaks: 'no fill is asked for with the settings of another exchange',
-    file: 'service/roles/settlement.js',
+    file: 'command/settlement/role.js',
     from: 'checkOrder(domain, order);', to: ';',
   },
   {
     name: 'the role indexer begins anew at each look', breaks: 'no process ends by itself',
-    file: 'service/roles/indexer.js',
+    file: 'command/indexer/role.js',
     from: 'cursor: () => view.cursor(chainId)', to: 'cursor: () => undefined',
   },
   {
     name: 'the role relayer lets relay sender and keeper be one user of the lane', breaks: 'everything comes to rest',
-    file: 'service/roles/relayer.js',
+    file: 'command/relayer/role.js',
     from: 'purpose: \'keeper\'', to: 'purpose: \'relay\'',
   },
   {
     name: 'the role prices looks at no unresolved market', breaks: 'everything comes to rest',
-    file: 'service/roles/prices.js',
+    file: 'command/prices/role.js',
     from: 'unresolved: () => view.quickMarkets(chainId)', to: 'unresolved: () => []',
   },
   {
     name: 'the role api names its records as another process does', breaks: 'nothing is appended twice',
-    file: 'service/roles/api.js',
+    file: 'command/orders/role.js',
     from: 'outcomeOf, writerId, answerWithinMs', to: 'outcomeOf, writerId: \'api\', answerWithinMs',
   },
   {

@@ -1,5 +1,6 @@
 /** What each kind of happening does to the world. */
 import { decodeCommand, encodeCommand } from '../../../engine/records/codec.js';
+import type { OrderTerms } from '../../../command/orders/order-request.js';
 import type { Log } from '../../../engine/log/log.js';
 import { BUY, SELL } from '../../../engine/records/fields.js';
 import { QUICK_INTERVAL_S, type SourceState } from '../prices/price-world.js';
@@ -38,6 +39,7 @@ function silence(scene: Scene, { silent }: SourceState, ms: number): void {
 const ACTS: Readonly<Record<HappeningKind, Act>> = {
   'order': (scene, dice, seed) => { scene.clients.place(newOrder(scene, dice), seed); },
   'order twice': (scene, dice, seed) => { scene.clients.placeTwice(newOrder(scene, dice), seed); },
+  'order again': ({ orders, clients }, dice, seed) => { if (orders.length > 0) clients.place(dice.pick(orders.slice(-8)), seed); },
   'cancel': ({ orders, clients }, dice, seed) => { if (orders.length > 0) clients.cancel(dice.pick(orders.slice(-8)), seed); },
   'transfer': ({ parts }, dice) => {
     const tokens = [...MARKETS.values()].flatMap((market) => market.tokens);
@@ -146,14 +148,24 @@ function newOrder({ orders, parts: { tools, time, chain } }: Scene, dice: Dice):
   const trader = dice.pick(TRADERS);
   const running = [...chain.head.state.quick.values()].filter(({ expiration }) => expiration > chain.head.timestamp + 3);
   const { marketId } = dice.pick([...MARKETS.values(), ...running]);
+  const nowMs = START_MS + time.now();
   const order = signOrder(trader, {
     marketId, side: dice.pick([BUY, SELL]), outcome: dice.pick([0, 0, 1] as const),
     // Odd, so that costs are rounded; few prices, so that orders meet.
     price: 450_001 + 10_002 * dice.below(11), size: String(1 + 2 * dice.below(15_000_000)),
-    nonce: String(orders.length + 1), expiration: String(Math.floor((START_MS + time.now()) / 1_000) + 90 + dice.below(3_600)),
-  }, tools.domain);
+    nonce: String(orders.length + 1), expiration: String(Math.floor(nowMs / 1_000) + 90 + dice.below(3_600)),
+  }, tools.domain, termsOf(dice, nowMs));
   orders.push(order);
   return order;
+}
+
+/** Most orders have no terms. A last time that is near comes before the tries of a client that hears nothing have ended. */
+function termsOf(dice: Dice, nowMs: number): OrderTerms {
+  if (dice.below(3) > 0) return {};
+  return dice.pick<OrderTerms>([
+    { timeInForce: 'FOK' }, { timeInForce: 'FAK' }, { postOnly: true }, { selfTrade: 'cancel_newer' }, { timeInForce: 'FAK', selfTrade: 'cancel_newer' },
+    ...[500, 3_000, 15_000].map((ms) => ({ notAfter: Math.floor(nowMs) + ms })),
+  ]);
 }
 
 /** A log that gives one command with another time than it has: an engine that reads it computes another history. */

@@ -3,7 +3,7 @@ import { createRandom } from '../../support/random-commands.js';
 
 /** How often each kind comes, relative to the others. */
 const WEIGHTS = {
-  'order': 40, 'order twice': 5, 'cancel': 6, 'transfer': 2, 'spend': 2, 'cancel on chain': 2, 'cancel all on chain': 1, 'resolve': 0.4,
+  'order': 40, 'order twice': 5, 'order again': 6, 'cancel': 6, 'transfer': 2, 'spend': 2, 'cancel on chain': 2, 'cancel all on chain': 1, 'resolve': 0.4,
   'crash': 9, 'engine differs': 1, 'checker differs': 1, 'settings of another exchange': 1.5, 'log outage': 2, 'log fate': 6, 'disk full': 1.5, 'slow readers': 2,
   'node away': 2, 'all nodes away': 0.7, 'node loses requests': 2, 'node loses replies': 3, 'node lags': 2, 'node counts wrongly': 2, 'node hides receipts': 1.5, 'node on stale branch': 1.5,
   'swallow broadcasts': 2, 'reorganisation': 5, 'drop transactions': 2, 'revert': 3, 'stop batch': 2, 'fees rise': 3, 'chain stalls': 1.5, 'clock jumps': 2, 'outbox cut': 6,
@@ -15,7 +15,7 @@ const RELAY_WEIGHTS = { 'relay': 30, 'propose': 8, 'read models behind': 4 } as 
 
 export type HappeningKind = keyof typeof WEIGHTS | keyof typeof RELAY_WEIGHTS;
 const FAVOURABLE = Object.keys(WEIGHTS) as readonly HappeningKind[];
-const ALWAYS: readonly HappeningKind[] = ['order', 'order twice', 'relay', 'propose'];
+const ALWAYS: readonly HappeningKind[] = ['order', 'order twice', 'order again', 'relay', 'propose'];
 
 /** Whether traders relay: every eighth seed, among those with prices, since the relayer and its lane cost much of the time. */
 export const hasRelays = (seed: number): boolean => seed % 8 === 4;

@@ -2,6 +2,7 @@
 import { SigningKey, computeAddress, id } from 'ethers';
 import { CHAIN, NOBODY, TREASURY, add, emitted, type Deed, type SimMarket } from '../chain/contracts.js';
 import { addressOf } from '../chain/quick-contracts.js';
+import type { OrderTerms } from '../../../command/orders/order-request.js';
 import type { OrderFields, PreparedDomain } from '../../../command/signing/typed-data.js';
 import { toHex } from '../../../engine/records/hex.js';
 import { START_MS } from '../world/time.js';
@@ -104,11 +105,13 @@ export interface SignedOrder {
   readonly body: Buffer;
 }
 
-export function signOrder(trader: Trader, order: Omit<OrderFields, 'trader'>, domain: PreparedDomain): SignedOrder {
+/** `terms` are sent beside the order, unsigned. */
+export function signOrder(trader: Trader, order: Omit<OrderFields, 'trader'>, domain: PreparedDomain, terms: OrderTerms = {}): SignedOrder {
   const fields = { ...order, trader: trader.address };
   const digest = domain.orderDigest(fields);
   const { marketId, side, outcome, price, size, nonce, expiration } = fields;
   const text = `{"order":{"marketId":"${marketId}","trader":"${trader.address}","side":${side},"outcome":${outcome},"price":${price},"size":${size},`
-    + `"nonce":${nonce},"expiration":${expiration},"makerFeeRecipient":"${NOBODY}"},"signature":"${trader.key.sign(digest).serialized}"}`;
+    + `"nonce":${nonce},"expiration":${expiration},"makerFeeRecipient":"${NOBODY}"},"signature":"${trader.key.sign(digest).serialized}"`
+    + `${Object.entries(terms).map(([name, value]) => `,"${name}":${JSON.stringify(value)}`).join('')}}`;
   return { hash: toHex(digest), trader, marketId, nonce: Number(nonce), body: Buffer.from(text) };
 }

@@ -2,18 +2,18 @@
  * The processes of the service: two with the roles engine and api, two with indexer, lane, settlement, relayer and prices. The roles are the real
  * ones, on ports in memory. A process that ends by itself is started again, as its supervisor does.
  */
-import type { ApiRequest, Endpoint, Reply } from '../../../service/api/endpoint.js';
+import { indexer } from '../../../command/indexer/role.js';
+import { lane } from '../../../command/lane/role.js';
+import { api } from '../../../command/orders/role.js';
+import { prices } from '../../../command/prices/role.js';
+import { relayer } from '../../../command/relayer/role.js';
+import { settlement } from '../../../command/settlement/role.js';
+import { ForeignHistory } from '../../../command/signing/history-check.js';
+import { engine } from '../../../engine/role.js';
 import { HistoryDiffers } from '../../../engine/run/history-differs.js';
 import type { Replica } from '../../../engine/run/replica.js';
-import { ForeignHistory } from '../../../service/process/history-check.js';
-import { api } from '../../../service/roles/api.js';
-import { engine } from '../../../service/roles/engine.js';
-import { indexer } from '../../../service/roles/indexer.js';
-import { lane } from '../../../service/roles/lane.js';
-import { prices } from '../../../service/roles/prices.js';
-import { relayer } from '../../../service/roles/relayer.js';
-import type { Clock, RunningRole } from '../../../service/roles/role.js';
-import { settlement } from '../../../service/roles/settlement.js';
+import type { Clock, RunningRole } from '../../../engine/running-role.js';
+import type { ApiRequest, Endpoint, Reply, ServingRole } from '../../../service/api/endpoint.js';
 import type { WorldParts } from './parts.js';
 import { openPorts, type SimPorts, type Special } from './ports.js';
 import { SimProcess } from './process.js';
@@ -31,7 +31,7 @@ export interface Running {
   readonly handlers: Map<Endpoint, (request: ApiRequest) => Promise<Reply>>;
 }
 
-type Start = (ports: SimPorts) => Promise<RunningRole>;
+type Start = (ports: SimPorts) => Promise<RunningRole & Partial<ServingRole>>;
 
 export class Exchange {
   readonly running = new Map<ProcessName, Running>();
@@ -76,7 +76,7 @@ export class Exchange {
       const role = await startRole(ports);
       role.failed.catch(fail);
       process.atEnd(() => { role.stop().catch(() => undefined); });
-      for (const { endpoint, handler } of role.routes) handlers.set(endpoint, async (request) => await handler(request) as Reply);
+      for (const { endpoint, handler } of role.routes ?? []) handlers.set(endpoint, async (request) => await handler(request) as Reply);
     }
     trace.note(`${name} works`);
   }

@@ -1,29 +1,29 @@
 /** The ports of a simulated process: what its roles take, in memory, over the simulated network and on virtual time. */
 import { setMaxListeners } from 'node:events';
+import { openChain } from '../../../command/chain/chain-access.js';
+import type { CheckedContracts } from '../../../command/chain/chain-check.js';
+import { watchesOf } from '../../../command/chain/chain-watch.js';
 import type { Chain, Rpc } from '../../../command/chain/chain.js';
-import { KEEPER_RULES } from '../../../command/keeper/keeper.js';
+import type { ConfiguredChain } from '../../../command/chain/configured-chain.js';
 import { createLogFeed } from '../../../command/feed/log-feed.js';
+import type { IndexerPorts } from '../../../command/indexer/role.js';
+import { KEEPER_RULES } from '../../../command/keeper/keeper.js';
+import type { LanePorts } from '../../../command/lane/role.js';
+import type { ApiPorts, OrderReads } from '../../../command/orders/role.js';
+import type { PricesPorts } from '../../../command/prices/role.js';
+import type { RelayerPorts } from '../../../command/relayer/role.js';
+import type { SettlementPorts } from '../../../command/settlement/role.js';
 import type { PreparedDomain } from '../../../command/signing/typed-data.js';
+import { SUBMISSIONS } from '../../../command/submissions.js';
 import type { Log } from '../../../engine/log/log.js';
 import { recordId } from '../../../engine/records/codec.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Report } from '../../../engine/report.js';
+import { readReplica } from '../../../engine/role-state.js';
+import type { EnginePorts } from '../../../engine/role.js';
 import { startReplica, type Replica } from '../../../engine/run/replica.js';
-import type { Database } from '../../../query/database.js';
-import { openChain } from '../../../service/chains/chain-access.js';
-import type { CheckedContracts } from '../../../service/chains/chain-check.js';
-import { watchesOf } from '../../../service/chains/chain-watch.js';
-import type { ConfiguredChain } from '../../../service/chains/configured-chain.js';
+import type { Clock } from '../../../engine/running-role.js';
 import { startClock, type ProcessClock } from '../../../service/machine/clock.js';
-import type { ApiPorts } from '../../../service/roles/api.js';
-import { readReplica } from '../../../service/roles/engine-state.js';
-import type { EnginePorts } from '../../../service/roles/engine.js';
-import type { IndexerPorts } from '../../../service/roles/indexer.js';
-import type { LanePorts } from '../../../service/roles/lane.js';
-import type { PricesPorts } from '../../../service/roles/prices.js';
-import type { RelayerPorts } from '../../../service/roles/relayer.js';
-import type { Clock } from '../../../service/roles/role.js';
-import type { SettlementPorts } from '../../../service/roles/settlement.js';
 import { CHAIN } from '../chain/contracts.js';
 import { fetchFor, NODE_URLS } from '../chain/node.js';
 import { ASSET, QUICK_INTERVAL_S, QUICK_UNTIL_MS, SOURCES } from '../prices/price-world.js';
@@ -65,8 +65,9 @@ export const KEEPER_GRACE_S = 4;
 const [MAX_JUMP_MS, ACCEPT_AFTER_MS, LOOK_MS] = [5_000, 60_000, 1_000];
 
 /** They know nothing: in a run the engine forgets no order. */
-const NO_READ_MODELS: Database = {
-  rows: () => Promise.resolve([]), position: () => Promise.resolve(-1), waitForPosition: () => Promise.resolve(), close: () => Promise.resolve(),
+const NO_READ_MODELS: OrderReads = {
+  order: () => Promise.resolve(undefined), marketId: () => Promise.reject(new RequestError('unknown_market')),
+  position: () => Promise.resolve({ yesShares: 0n, noShares: 0n, totalInvested: 0n, position: -1 }), waitForPosition: () => Promise.resolve(),
 };
 
 /** Resolves when the process's replica has caught up with the history. */
@@ -93,7 +94,7 @@ export async function openPorts(parts: WorldParts, options: OpenOptions): Promis
     chains: new Map([[CHAIN.chainId, chainOf(process, parts, report)]]), domains: new Map([[CHAIN.chainId, domain]]),
     ...advanceOf(process, parts, started),
     openCatalogue: () => Promise.resolve(), keccak256: tools.keccak256, recovery: tools.recovery,
-    outbox: memoryOutbox(outbox),
+    outbox: memoryOutbox(outbox), submissions: SUBMISSIONS,
     laneUser(whose) {
       const isForeign = options.domain !== undefined && whose.purpose === 'settlement';
       return memoryLaneUser({ ...outbox, ...isForeign ? { asked: () => { parts.watch.askedByForeign(process.name); } } : {} }, whose);
@@ -111,7 +112,7 @@ export async function openPorts(parts: WorldParts, options: OpenOptions): Promis
     sources: SOURCES.map((name) => createSimSource(name, process, parts)), assets: [ASSET],
     schedule: { get assets() { return time.now() < QUICK_UNTIL_MS ? [ASSET] : []; }, intervalS: QUICK_INTERVAL_S, ahead: 1 },
     openRecorderSession: (session) => memoryRecorderSession(database, { ...session, carry }),
-    db: NO_READ_MODELS, limits: { maxQueuedOrders: 1_000, maxOpenOrders: 1_000 }, cancelAuth: 'open',
+    reads: NO_READ_MODELS, limits: { maxQueuedOrders: 1_000, maxOpenOrders: 1_000 }, cancelAuth: 'open',
     metrics: { batch: () => undefined, order: () => undefined },
     admit(what) {
       const doubt = what === 'order' ? clock.doubt() : undefined;

@@ -1,6 +1,7 @@
 /** What a chain has behind the last event that the history recorded: not a part of this history, and nothing wrong by itself. */
+import type { RawChainEvent } from '../../../command/chain/block-range.js';
 import type { Chain } from '../../../command/chain/chain.js';
-import { readEvent, type RawChainEvent } from '../../../command/indexer/chain-events.js';
+import { readEvent } from '../../../command/indexer/chain-events.js';
 import type { ChainReader } from './chain-reader.js';
 import { compareFacts } from './compare-facts.js';
 import type { PositionStore } from './position-store.js';

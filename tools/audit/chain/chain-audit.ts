@@ -1,7 +1,6 @@
 /** Reads the chain's events block range by block range, behind the replay, and compares them with the history. */
 import type { Chain } from '../../../command/chain/chain.js';
-import type { BlockName } from '../../../command/indexer/block-range.js';
-import type { RawChainEvent } from '../../../command/indexer/chain-events.js';
+import type { BlockName, RawChainEvent } from '../../../command/chain/block-range.js';
 import type { EngineView } from '../../../engine/run/view.js';
 import { Differs, earlier, type Difference } from '../difference.js';
 import { lookBeyond, type Beyond } from './beyond.js';

@@ -1,6 +1,6 @@
 /** Compares the contracts' events in a range of blocks with what the history says about it, in both directions. Pure. */
+import type { RawChainEvent } from '../../../command/chain/block-range.js';
 import type { Chain } from '../../../command/chain/chain.js';
-import type { RawChainEvent } from '../../../command/indexer/chain-events.js';
 import { otherTerms, passedOverFill, type ToldFill } from '../../../command/indexer/checks/told-fill.js';
 import { otherResolution, type ToldResolution } from '../../../command/indexer/checks/told-resolution.js';
 import { factsOf, type Anchor, type Fact } from '../../../command/indexer/facts.js';

@@ -1,7 +1,8 @@
 /** Compares the holdings that a history has taken over from its chain (SyncPosition) with the chain's balances at the end of that block. */
+import type { RawChainEvent } from '../../../command/chain/block-range.js';
 import type { Chain } from '../../../command/chain/chain.js';
 import type { ContractCall } from '../../../command/chain/abi.js';
-import { readEvent, type RawChainEvent } from '../../../command/indexer/chain-events.js';
+import { readEvent } from '../../../command/indexer/chain-events.js';
 import { Differs } from '../difference.js';
 
 /** Shares in units of 1e-6, in decimal digits. */

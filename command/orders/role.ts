@@ -1,0 +1,113 @@
+/** The api role: takes orders and cancels, and sets positions to the balances on a chain. Answers from the replica of its process. */
+import { createGroupCommit } from '../../engine/log/group-commit.js';
+import type { Log } from '../../engine/log/log.js';
+import type { Replica } from '../../engine/run/replica.js';
+import { neverFails, type Admit, type Clock, type Role } from '../../engine/running-role.js';
+import { reading, type Reading } from '../../engine/state-table.js';
+import { serve, type ServingRole } from '../../service/api/endpoint.js';
+import type { ChainAccess } from '../chain/chain-access.js';
+import type { ChainWatch } from '../chain/chain-watch.js';
+import { minOrderSizeOf } from '../chain/chain.js';
+import { createExposures } from '../chain/exposures.js';
+import type { SignerRecovery } from '../signing/recover.js';
+import type { PreparedDomain } from '../signing/typed-data.js';
+import { createCancelOrder, type CancelOrderParts } from './cancel-order.js';
+import { createCommandWriter } from './command-writer.js';
+import { countedOrders, type CountedResults } from './counted-orders.js';
+import { orderEndpoints } from './endpoints.js';
+import { createOrderFinder, type FindRecordedOrder } from './order-finder.js';
+import { createPlaceOrder } from './place-order.js';
+import { createPositionSync, type PositionReads } from './position-sync.js';
+import { queueState, recoveryState } from './role-state.js';
+
+/** A client whose command has no outcome within this time gets `outcome_unknown`. */
+const ANSWER_WITHIN_MS = 10_000;
+
+export interface ApiPorts {
+  readonly log: Log;
+  /** Identifies this start of the process in the records that it writes. */
+  readonly writerId: string;
+  readonly replica: Replica;
+  readonly replicaState: Reading;
+  readonly reads: OrderReads;
+  /** By chain id. */
+  readonly chains: ReadonlyMap<number, ChainAccess>;
+  readonly watch: (access: ChainAccess) => Promise<ChainWatch>;
+  /** The signing domains of orders by chain id. */
+  readonly domains: ReadonlyMap<number, PreparedDomain>;
+  readonly recovery: SignerRecovery;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Throws RequestError while no such command may be stamped or written. */
+  readonly admit: Admit;
+  readonly limits: {
+    /** Orders that wait for the log; more are refused. */
+    readonly maxQueuedOrders: number;
+    /** Open orders of one trader. */
+    readonly maxOpenOrders: number;
+  };
+  readonly cancelAuth: CancelOrderParts['auth'];
+  readonly metrics: OrderMetrics;
+}
+
+/** What the role asks of the read models. */
+export interface OrderReads extends PositionReads {
+  readonly order: FindRecordedOrder;
+}
+
+export interface OrderMetrics extends CountedResults {
+  /** Counts a batch that was committed to the log. */
+  batch(records: number): void;
+}
+
+export const api: Role<ApiPorts, ServingRole> = {
+  async start(ports) {
+    const { log, metrics, writerId, domains, chains, recovery, reads, replica, replicaState, admit, limits } = ports;
+    const { view, outcomeOf } = replica;
+    const now = () => ports.clock.now();
+    const commits = createGroupCommit({ log, stream: 'commands', maxQueued: limits.maxQueuedOrders, committed: metrics.batch });
+    const submit = createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs: ANSWER_WITHIN_MS });
+    const exposures = await startExposures(ports);
+    const findOrder = createOrderFinder(view, reads.order);
+    const domainOf = (chainId: number) => domains.get(chainId);
+    const placeOrder = createPlaceOrder({
+      view, domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
+      permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
+      maxOpenOrders: limits.maxOpenOrders, minSizeOf: (chainId) => minOrderSizeOf(chains.get(chainId)?.chain),
+    });
+    const cancelOrder = createCancelOrder({ auth: ports.cancelAuth, domainOf, recovery, submit, findOrder, now });
+    const syncPosition = createPositionSync({ view, reads, chains, submit, now, watch: ports.watch });
+    const orders = countedOrders(metrics, {
+      placeOrder: admitted(admit, 'order', placeOrder), cancelOrder: admitted(admit, 'other', cancelOrder),
+    });
+    return {
+      routes: serve(orderEndpoints, { ...orders, syncPosition: admitted(admit, 'other', syncPosition) }),
+      failed: neverFails,
+      state: [
+        replicaState, reading(queueState, () => [{ queued: commits.queued() }]),
+        reading(recoveryState, () => [{ backend: recovery.backend }]),
+      ],
+      stop: () => commits.drain(),
+    };
+  },
+};
+
+/** The handler of a command, behind the conditions under which the process takes such commands; throws at once where it does not. */
+function admitted<Request extends unknown[], Answered>(
+  admit: Admit, what: Parameters<Admit>[0], handler: (...request: Request) => Promise<Answered>,
+): (...request: Request) => Promise<Answered> {
+  return (...request) => {
+    admit(what);
+    return handler(...request);
+  };
+}
+
+/** The exposure checks by chain id, for chains with the check on. Begins with every chain, also without the check: permits need its stablecoin. */
+async function startExposures({ chains, watch, replica }: ApiPorts) {
+  const exposures = new Map<number, NonNullable<ReturnType<typeof createExposures>>>();
+  for (const [chainId, access] of chains) {
+    await access.begin(() => Promise.resolve());
+    const exposure = access.chain.exposureCheck ? createExposures({ access, replica, watch: await watch(access) }) : undefined;
+    if (exposure !== undefined) exposures.set(chainId, exposure);
+  }
+  return exposures;
+}

@@ -1,0 +1,27 @@
+/** What a read model says of itself. */
+import * as field from '../engine/records/answer-fields.js';
+import { Type, type Static } from '../engine/records/schema-types.js';
+import type { StateTable } from '../engine/state-table.js';
+
+const schema = field.answer('ProjectionReadiness', {
+  name: Type.String(), position: field.integer('Number of command outcomes that the read model includes.'),
+  lag: field.integer('Number of command outcomes that the read model does not include yet.'),
+});
+
+export const projectionState: StateTable<Static<typeof schema>> = {
+  labels: { projection: ({ name }) => name },
+  shows: { part: 'projections', schema, description: 'State of the projections role.' },
+  rows: [{
+    name: 'exchange_projection_lag_records', help: 'Number of command outcomes that a read model does not include yet',
+    value: ({ lag }) => lag,
+    notReady: {
+      when: 'more than READY_MAX_LAG, of any read model',
+      reasons: ({ name, lag }, { maxLag }) => lag > maxLag ? [`read model ${name} is ${lag} records behind`] : [],
+    },
+    alerts: [{
+      name: 'ExchangeReadModelBehind', severity: 'critical', when: { above: 10_000 }, forS: 60,
+      means: 'The read model {projection} is {value} outcomes behind.',
+      todo: 'Reads are old. Look at the projections process and its Postgres.',
+    }],
+  }],
+};

@@ -1,0 +1,41 @@
+/** What the query role says of itself: how old its answers are, and its streams. */
+import * as field from '../engine/records/answer-fields.js';
+import { Type, type Static } from '../engine/records/schema-types.js';
+import type { StateTable } from '../engine/state-table.js';
+
+const schema = field.answer('ReadModelsReadiness', {
+  position: Type.Integer({ minimum: -1, description: 'Last log position that all reads include; -1 for none.' }),
+  lag: field.integer('Number of commands after that position.'),
+});
+
+export const readModelsState: StateTable<Static<typeof schema>> = {
+  shows: { part: 'readModels', single: true, schema, description: 'State of the query role.' },
+  unknown: 'the read models cannot be read',
+  rows: [{
+    name: 'exchange_read_models_lag_records', help: 'Number of commands that the slowest read model does not include yet',
+    value: ({ lag }) => lag,
+    notReady: {
+      when: 'more than READY_MAX_LAG, or the read models cannot be read',
+      reasons: ({ lag }, { maxLag }) => lag > maxLag ? [`the slowest read model is ${lag} records behind`] : [],
+    },
+  }],
+};
+
+/** The streams that are open, and those that were cut off. */
+interface Streams {
+  readonly prices: number;
+  readonly pricesCutOff: number;
+  readonly history: number;
+}
+
+export const streamsState: StateTable<Streams> = {
+  rows: [
+    { name: 'exchange_price_streams', help: 'Number of open price streams', value: ({ prices }) => prices },
+    {
+      name: 'exchange_price_streams_cut_off',
+      help: 'Price streams that were cut off since the start because their clients had fallen behind',
+      value: ({ pricesCutOff }) => pricesCutOff,
+    },
+    { name: 'exchange_history_streams', help: 'Number of open streams of the history', value: ({ history }) => history },
+  ],
+};

@@ -1,0 +1,60 @@
+/** The query role: answers reads from the read models, and the history from the log. */
+import type { Log } from '../engine/log/log.js';
+import { type Clock, neverFails, type Role } from '../engine/running-role.js';
+import { reading } from '../engine/state-table.js';
+import { joined, within } from '../engine/waiting.js';
+import { serve, type ServingRole } from '../service/api/endpoint.js';
+import type { Database } from './database.js';
+import { readEndpoints } from './endpoints.js';
+import { createHistory } from './history/list-events.js';
+import { createPriceFeed } from './price-feed.js';
+import { createPriceStreams, type StreamLimits } from './price-stream.js';
+import type { SourceUrls } from './prices.js';
+import type { Unresolved, WaysOut } from './resolution.js';
+import { readModelsState, streamsState } from './role-state.js';
+
+const POSITION_WITHIN_MS = 2_000;
+
+export interface QueryPorts {
+  /** The read models. */
+  readonly db: Database;
+  /** Whether the read models' database did not answer its latest probe: then the probe says why. */
+  readonly isDatabaseAway: () => boolean;
+  readonly log: Log;
+  /** Number of commands in the log, at most about a second old. */
+  readonly logLength: () => number;
+  /** What the chain would take of an unresolved market at present; undefined where that is not known. */
+  readonly waysOut: (market: Unresolved) => Promise<WaysOut | undefined>;
+  /** Where each price source shows the past of an asset. */
+  readonly sourceUrls: SourceUrls;
+  /** The assets that have prices. */
+  readonly assets: readonly string[];
+  readonly streamLimits: StreamLimits;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Takes each error of the price streams' reads. */
+  readonly priceStreamFailed: (error: string) => void;
+}
+
+export const query: Role<QueryPorts, ServingRole> = {
+  start({ db, isDatabaseAway, log, logLength, waysOut, sourceUrls, assets, streamLimits, clock, priceStreamFailed }) {
+    // The probe says why the whole database does not answer.
+    const unread = () => isDatabaseAway() ? [] : undefined;
+    const feed = createPriceFeed({ db, onError: (error) => { priceStreamFailed(String(error)); } });
+    const streams = createPriceStreams(feed, streamLimits);
+    const history = createHistory({ db, log, now: () => clock.monotonic() });
+    const now = () => clock.now();
+    return Promise.resolve({
+      routes: serve(readEndpoints, { db, log, now, assets, sourceUrls, streams, history, waysOut }),
+      failed: neverFails,
+      // The read models are closed with the shared parts.
+      stop: () => feed.close(),
+      state: [
+        reading(readModelsState, joined(async () => {
+          const position = await within(db.position(), POSITION_WITHIN_MS).catch(() => undefined);
+          return position === undefined ? unread() : [{ position, lag: Math.max(0, logLength() - 1 - position) }];
+        })),
+        reading(streamsState, () => [{ prices: streams.open(), pricesCutOff: feed.cutOff(), history: history.open() }]),
+      ],
+    });
+  },
+};
