@@ -20,8 +20,8 @@ export const ALWAYS = {
 
 const BUILD = ['package.json', 'package-lock.json', 'tsconfig.json', 'tools/run.mjs'];
 const STACKS = ['service/process/', 'stack/', 'projections/thread/', '.ci/serving'];
-const ROLES = ['engine', ...['feed', 'indexer', 'lane', 'orders', 'prices', 'relayer', 'settlement'].map((room) => `command/${room}`), 'projections', 'query']
-  .flatMap((context) => [`${context}/role.ts`, `${context}/role-state.ts`]);
+const COMMAND = ['feed', 'indexer', 'lane', 'orders', 'prices', 'relayer', 'settlement'].map((room) => `command/${room}`);
+const ROLES = ['engine', ...COMMAND, 'projections', 'query'].flatMap((context) => [`${context}/role.ts`, `${context}/role-state.ts`]);
 
 /** At a push that changes one of the files that a part covers: paths of files, or of folders with a closing slash. */
 export const LONG = {

@@ -1,4 +1,4 @@
-/** Which transactions the history learns of before they are broadcast, so that it expects their results on the chain: by what they are for. */
+/** Which transactions the history learns of before they are broadcast, so that it expects their results: by purpose. */
 import type { LanePorts } from './lane/role.js';
 import { relaySubmissionOf } from './relayer/note.js';
 import { submissionOf } from './settlement/submission.js';

@@ -1,10 +1,10 @@
-/** What a role is, whoever runs it: the shape of a role that was started, how it fails, and the ports that many roles take. */
+/** What a role is, whoever runs it: its shape once it was started, how it fails, and the ports that many roles take. */
 import type { Reading } from './state-table.js';
 
 /**
- * A role takes everything that it uses as ports, and opens nothing itself. So its process, the tests and the simulation start the same role,
- * each with ports of its own: with Postgres and sockets, or in memory and on virtual time. Roles communicate only through the log, Postgres, the
- * fill feed and the chains.
+ * A role takes everything that it uses as ports, and opens nothing itself. So its process, the tests and the simulation
+ * start the same role, each with ports of its own: with Postgres and sockets, or in memory and on virtual time. Roles
+ * communicate only through the log, Postgres, the fill feed and the chains.
  */
 export interface Role<Ports, Running extends RunningRole = RunningRole> {
   /** Resolves when the role works. Throws the reason when it cannot; then nothing of the role is left running. */
@@ -14,7 +14,7 @@ export interface Role<Ports, Running extends RunningRole = RunningRole> {
 export interface RunningRole {
   /** What the role says of itself: its parts of `/health/ready` and `/metrics`, and its alarms. */
   readonly state: readonly Reading[];
-  /** Whether requests for this role should rather go to another process, which does the role's work at the moment. Absent: never. */
+  /** Whether requests for this role should rather go to another process, which does its work now. Absent: never. */
   standsBy?(): boolean;
   /** Rejects when the role cannot continue; the process should then end. Never resolves. */
   readonly failed: Promise<never>;
@@ -33,8 +33,8 @@ export interface Clock {
 }
 
 /**
- * Throws the RequestError with which a client's command must be refused now, since it may not be stamped or written. Cancels free funds, so they
- * are refused less often than orders.
+ * Throws the RequestError with which a client's command must be refused now, since it may not be stamped or written.
+ * Cancels free funds, so they are refused less often than orders.
  */
 export type Admit = (what: 'order' | 'other') => void;
 

@@ -1,7 +1,7 @@
 /** Candles: the prices of an outcome's trades, or of an asset, in each interval of time. */
 import { YES, type MarketOutcome } from '../engine/records/fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import { inQuery } from '../service/api/parameter.js';
@@ -112,7 +112,7 @@ export function candlesOfAsset(db: Database, { asset: of, ...asked }: CandlePage
   return page(db, { list: 'price_candles', statement: OF_ASSET, values: [of, 0, ...valuesOf('price_candles', asked)] });
 }
 
-const seconds = kind.optional({ ...kind.upTo(LATEST_S), schema: Type.Integer({ minimum: 1, maximum: LATEST_S }) });
+const seconds = kind.optional(kind.upTo(LATEST_S));
 
 const pageParameters = {
   interval: inQuery('interval', kind.withDefault(kind.oneOf(['1m', '5m', '15m', '1h', '1d']), '1h'), {
@@ -162,7 +162,7 @@ export const getCandles = defineEndpoint({
 export const getPriceCandles = defineEndpoint({
   ...read, tag: 'Prices', errors: ['unknown_asset', 'unavailable'],
   id: 'getPriceCandles', path: '/api/v1/prices/{asset}/candles', summary: 'Candles of an asset\'s price',
-  description: `${CANDLE_TEXT} \`volume\` and \`trades\` are 0, since a source of prices tells none; \`prices\` is how many prices the candle is made of.`,
+  description: `${CANDLE_TEXT} \`volume\` and \`trades\` are 0, since a source of prices tells none; \`prices\` is the number of prices.`,
   parameters: { asset, ...pageParameters },
   answer: {
     description: 'The candles.',

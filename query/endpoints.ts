@@ -19,7 +19,8 @@ import { getMarketActivity, getUserActivity, listTrades } from './trades.js';
 export const readEndpoints = [
   getOrderbook, listOrders, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
   listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement,
-  listPendingClaims, listFailedClaims, listEvents, getQuickMarket, listQuickMarkets, getPrice, listPrices, streamPrices, getCandles, getPriceCandles, getTicker,
+  listPendingClaims, listFailedClaims, listEvents, getQuickMarket, listQuickMarkets, getPrice, listPrices, streamPrices,
+  getCandles, getPriceCandles, getTicker,
 ] as const;
 
 /** Role `api`: an order, which the replica knows before the read models do. */

@@ -60,7 +60,10 @@ export interface MarketSearch {
   readonly cursor?: string | undefined;
 }
 
-/** A page of the standard markets that meet all conditions. Throws RequestError for a cursor of another list, and words without any letter or digit. */
+/**
+ * A page of the standard markets that meet all conditions. Throws RequestError for a cursor of another list, and for words without any letter or
+ * digit.
+ */
 export function searchMarkets(db: Database, search: MarketSearch): Promise<Answer> {
   const { sort = 'newest', limit = MARKETS_LIMIT.byDefault } = search;
   const list = `markets:${sort}`;

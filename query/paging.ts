@@ -31,7 +31,7 @@ export const NextCursor = Type.Optional(Type.String({
 
 /** The parameters of a list that had pages of `byDefault` entries at most before it had cursors: absent, its answer is as it was. */
 export const pageParameters = (bounds: { readonly byDefault: number; readonly max: number }) => ({
-  limit: inQuery('limit', kind.optional({ ...kind.upTo(bounds.max), schema: Type.Integer({ minimum: 1, maximum: bounds.max, default: bounds.byDefault }) }), {
+  limit: inQuery('limit', kind.optional({ ...kind.upTo(bounds.max), schema: { ...kind.upTo(bounds.max).schema, default: bounds.byDefault } }), {
     description: 'The highest number of entries in a page.', example: Math.min(100, bounds.max),
   }),
   cursor,

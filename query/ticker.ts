@@ -1,7 +1,7 @@
 /** `GET /ticker/{marketId}`: the best prices of both outcomes, the last one, and what has changed within a day. */
 import { BUY, NO, SELL, YES, type MarketOutcome } from '../engine/records/fields.js';
+import * as field from '../engine/records/answer-fields.js';
 import { Type } from '../engine/records/schema-types.js';
-import * as field from '../service/api/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import type { Database } from './database.js';

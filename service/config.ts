@@ -4,7 +4,7 @@ import { SOURCE_NAMES, checkNames, isAsset, type SourceName } from '../command/p
 import { PUBLIC_URLS } from '../command/prices/source-urls.js';
 import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems } from './kafka-settings.js';
 import { MAX_QUICK_S, MIN_QUICK_S } from '../engine/rules/limits.js';
-import { ROLE_NAMES } from './process/role-names.js';
+import { ROLE_NAMES } from './process/roles.js';
 import { processesOf, rolesOf } from './role-settings.js';
 import {
   SettingError, address, databaseUrl, eventStoreUrl, flag, host, httpUrl, integer, isLoopback, list, logUrl, oneOf, proxies, text, webSocketUrl,

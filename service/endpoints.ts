@@ -2,7 +2,7 @@
 import { orderEndpoints } from '../command/orders/endpoints.js';
 import { relayerEndpoints } from '../command/relayer/endpoints.js';
 import { lookUpEndpoints, readEndpoints } from '../query/endpoints.js';
-import type { Endpoint, Role } from './api/endpoint.js';
+import type { Endpoint, EndpointRole } from './api/endpoint.js';
 import { getConfig } from './endpoints/config.js';
 import { getContracts } from '../command/chain/contracts.js';
 import { getAsyncapi, getOpenapi } from './endpoints/documents.js';
@@ -12,7 +12,9 @@ import { getLiveness, getMetrics, getReadiness } from './endpoints/health.js';
 export const serviceEndpoints = [getConfig, getContracts, getOpenapi, getAsyncapi, getLiveness, getReadiness, getMetrics] as const;
 
 /** Tried in this order. */
-export const allEndpoints: readonly Endpoint[] = [...orderEndpoints, ...lookUpEndpoints, ...readEndpoints, ...relayerEndpoints, ...serviceEndpoints];
+export const allEndpoints: readonly Endpoint[] = [
+  ...orderEndpoints, ...lookUpEndpoints, ...readEndpoints, ...relayerEndpoints, ...serviceEndpoints,
+];
 
 /** Pages that are not endpoints of the API, with all paths below them, and the role that serves each. */
-export const pages: Readonly<Record<string, Role>> = { '/docs': 'query' };
+export const pages: Readonly<Record<string, EndpointRole>> = { '/docs': 'query' };

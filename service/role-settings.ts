@@ -1,6 +1,6 @@
 /** Parsers of the settings that name roles. */
 import { SettingError } from './settings.js';
-import { ROLE_NAMES, type RoleName } from './process/role-names.js';
+import { ROLE_NAMES, type RoleName } from './process/roles.js';
 
 /** The roles of one process. `all` means every role. */
 export function rolesOf(text: string): readonly RoleName[] {

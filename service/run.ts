@@ -3,7 +3,7 @@ import { checkPlace } from './http/server.js';
 import { openProcess } from './process/process.js';
 import { runProgram } from './program.js';
 import type { ResourcesOf } from './resources.js';
-import { ROLES } from './process/role-names.js';
+import { ROLES } from './process/roles.js';
 
 /** Runs until a signal or a failure ends the process. */
 export async function runExchange(resourcesOf: ResourcesOf, environment: NodeJS.ProcessEnv): Promise<void> {

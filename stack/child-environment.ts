@@ -5,7 +5,7 @@
 import { join, resolve } from 'node:path';
 import { IGNORED_WITH_CHAINS_FILE, type Config } from '../service/config.js';
 import type { Urls } from '../service/process/shared-parts.js';
-import type { RoleName } from '../service/process/role-names.js';
+import type { RoleName } from '../service/process/roles.js';
 
 export interface StackForChildren {
   /** The stack's own environment, including the secrets that a chains file names. */

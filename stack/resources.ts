@@ -5,7 +5,7 @@ import type { ConfiguredChain } from '../command/chain/configured-chain.js';
 import { chainsOf } from '../service/chains-of.js';
 import type { Config } from '../service/config.js';
 import { DirectoryInUse } from '../service/machine/directory-lock.js';
-import { ROLE_NAMES } from '../service/process/role-names.js';
+import { ROLE_NAMES } from '../service/process/roles.js';
 import { logged, urlsOf, type Opening, type OpenResources } from '../service/resources.js';
 import { startDevelopmentChain, type DevelopmentChain } from './chain/development.js';
 import { dataDirectoryError } from './data-directory.js';

@@ -11,7 +11,7 @@ import { keyVariablesOf } from '../service/chains-file.js';
 import type { Config } from '../service/config.js';
 import { checkPlace, urlOf } from '../service/http/server.js';
 import { runProgram, type Running } from '../service/program.js';
-import type { RoleName } from '../service/process/role-names.js';
+import type { RoleName } from '../service/process/roles.js';
 import { childEnvironment, type ChildPlace } from './child-environment.js';
 import { developmentTokenText } from './development-token.js';
 import { stackResources } from './resources.js';

@@ -4,7 +4,7 @@ import { TEST_MNEMONIC } from './chain/anvil.js';
 import { orderDomain } from '../command/signing/shown-actions.js';
 import { DEFAULT_DATA_DIR, type Config } from '../service/config.js';
 import { developmentAccounts, STARTING_USDC } from './chain/dev-contracts.js';
-import { ROLE_NAMES, type RoleName } from '../service/process/role-names.js';
+import { ROLE_NAMES, type RoleName } from '../service/process/roles.js';
 
 export interface Market {
   readonly id: string;

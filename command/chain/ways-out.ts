@@ -142,7 +142,10 @@ export interface ChainsOfMarkets {
 
 const CHAIN_WITHIN_MS = 2_000;
 
-/** Resolves with undefined where the chain is not configured, does not answer or has any other fault: troubles of nodes are told elsewhere. */
+/**
+ * Resolves with undefined where the chain is not configured, does not answer or has any other fault: troubles of nodes
+ * are told elsewhere.
+ */
 export function createWaysOut(
   { chains, monotonic: now, chainWithinMs = CHAIN_WITHIN_MS }: ChainsOfMarkets,
 ): (market: UnresolvedMarket & { readonly chainId: number }) => Promise<WaysOut | undefined> {

@@ -18,13 +18,13 @@ export interface LanePorts {
   readonly outbox: Outbox;
   readonly log: Pick<Log, 'append'>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** The command by which the history learns of a transaction, by what the transaction is for; none where it need not know. */
+  /** The command by which the history learns of a transaction, by its purpose; none where it need not know. */
   readonly submissions: Readonly<Partial<Record<Purpose, SubmissionOf>>>;
   /** What differs from the lane's own policy and is not a chain's setting; absent: nothing. */
   readonly policy?: Partial<LanePolicy>;
 }
 
-/** The command for one attempt of a request with this note; `at` in milliseconds since the Unix epoch. Throws for another purpose's note. */
+/** The command for one attempt of a request with this note; `at` in Unix milliseconds. Throws for another purpose's note. */
 export type SubmissionOf = (
   note: unknown, sent: { readonly chainId: number; readonly txHash: string; readonly at: number },
 ) => SubmitSettlement | SubmitRelay;
@@ -51,7 +51,9 @@ function keysOf({ chain: { chainId }, configured: { operatorKey, relayerKey, qui
   return [{ name: OPERATOR, privateKey: operatorKey }, ...optional(RELAYER, relayerKey), ...optional(QUICK, quickKey)];
 }
 
-async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKey, { outbox, log, clock, submissions, policy }: LanePorts) {
+async function startLane(
+  access: ChainAccess, { name: key, privateKey }: NamedKey, { outbox, log, clock, submissions, policy }: LanePorts,
+) {
   const { chain, rpc, report, configured: { pollMs, maxFeePerGas } } = access;
   const stopping = new AbortController();
   let started: Lane | undefined;
@@ -60,7 +62,8 @@ async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKe
       chain, rpc, report, key, privateKey, outbox, now: () => Math.round(clock.monotonic()),
       signal: AbortSignal.any([stopping.signal, access.signal]),
       policy: { ...policy, pollMs, ...maxFeePerGas === undefined ? {} : { maxFeePerGas } },
-      announce: (attempt, request) => announce(attempt, request, { chainId: chain.chainId, log, submissions, now: () => clock.now() }),
+      announce: (attempt, request) => (
+        announce(attempt, request, { chainId: chain.chainId, log, submissions, now: () => clock.now() })),
     });
   });
   return {
@@ -79,7 +82,9 @@ async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKe
 /** Records a transaction before it is broadcast, so that the history expects its result on the chain. */
 async function announce(
   { txHash }: Attempt, { purpose, note }: HeldRequest,
-  { chainId, log, submissions, now }: Pick<LanePorts, 'log' | 'submissions'> & { readonly chainId: number; readonly now: () => number },
+  { chainId, log, submissions, now }: Pick<LanePorts, 'log' | 'submissions'> & {
+    readonly chainId: number; readonly now: () => number;
+  },
 ): Promise<void> {
   const command = submissions[purpose]?.(note, { chainId, txHash, at: now() });
   if (command === undefined) return;

@@ -14,7 +14,9 @@ export interface RecordedOrder extends Pick<KnownOrder, 'orderNumber' | 'marketI
 export type FindRecordedOrder = (orderHash: string) => Promise<RecordedOrder | undefined>;
 
 /** Finds any order that was ever accepted. */
-export function createOrderFinder(view: Pick<EngineView, 'order' | 'market' | 'position'>, findRecorded: FindRecordedOrder): FindOrder {
+export function createOrderFinder(
+  view: Pick<EngineView, 'order' | 'market' | 'position'>, findRecorded: FindRecordedOrder,
+): FindOrder {
   return async (orderHash) => {
     const live = view.order(orderHash);
     if (live !== undefined) return live;

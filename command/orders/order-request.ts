@@ -10,8 +10,9 @@ import { compileSchema } from '../../engine/records/schema.js';
 import { MIN_LIFETIME_S } from '../../engine/rules/limits.js';
 import type { OrderFields } from '../signing/typed-data.js';
 import type { JsonObject } from '../../engine/records/exact-json.js';
+import { FieldFault, type RequestField } from '../../service/api/request-fields.js';
 import { PermitSignature } from './permit.js';
-import { choice, objectSchema, uint } from './request-field.js';
+import { choice, objectSchema, uint } from './body-fields.js';
 import { UINT64_MAX } from './uint.js';
 
 /** Hex fields, checked with the body's shape. Address checksums are not checked: the signature proves the trader better. */
@@ -34,10 +35,15 @@ export const PRICE_RANGE = { min: 1, max: 999_999 } as const;
 const integerFields = {
   side: choice([0, 1], { meaning: '0 (BUY) or 1 (SELL)', description: '0 = BUY, 1 = SELL.' }),
   outcome: choice([0, 1], { meaning: '0 (YES) or 1 (NO)', description: '0 = YES, 1 = NO.' }),
-  price: uint({ min: PRICE_RANGE.min, max: BigInt(PRICE_RANGE.max), description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.' }),
-  size: uint({ min: 1, max: UINT64_MAX, description: 'Shares, 6 decimals.' }),
+  price: uint({
+    min: PRICE_RANGE.min, max: BigInt(PRICE_RANGE.max), code: 'invalid_price', description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.',
+  }),
+  size: uint({ min: 1, max: UINT64_MAX, code: 'invalid_size', description: 'Shares, 6 decimals.' }),
   nonce: uint({ max: UINT64_MAX, description: 'Unique among the trader\'s live orders.' }),
-  expiration: uint({ max: UINT64_MAX, unit: ', in Unix seconds', description: 'Unix seconds, at least 60 ahead of the server.' }),
+  expiration: uint({
+    max: UINT64_MAX, code: 'invalid_expiration', rule: `is an integer of 0 to ${UINT64_MAX}, in Unix seconds`,
+    description: 'Unix seconds, at least 60 ahead of the server.',
+  }),
 };
 
 /** What an order asks for beside what its trader signs; recorded where it is not the default. */
@@ -46,7 +52,7 @@ export type OrderTerms = Pick<PlaceOrder, 'timeInForce' | 'postOnly' | 'notAfter
 const NOT_SIGNED = 'The order\'s signature does not cover it.';
 
 const notAfterField = uint({
-  max: BigInt(Number.MAX_SAFE_INTEGER), unit: ', in milliseconds since the Unix epoch',
+  max: BigInt(Number.MAX_SAFE_INTEGER), rule: `is an integer of 0 to ${Number.MAX_SAFE_INTEGER}, in milliseconds since the Unix epoch`,
   description: `Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted. ${NOT_SIGNED}`,
 });
 
@@ -101,12 +107,12 @@ const validateShape = compileSchema(record({
 export function parseOrder(body: JsonObject): OrderFields {
   if (!validateShape(body)) throw shapeError(validateShape.errors?.[0]);
   const { order } = body;
-  const side = integerFields.side.parse(order.side) ?? refuse('side', 'invalid_request');
-  const outcome = integerFields.outcome.parse(order.outcome) ?? refuse('outcome', 'invalid_request');
-  const nonce = integerFields.nonce.parse(order.nonce) ?? refuse('nonce', 'invalid_request');
-  const price = integerFields.price.parse(order.price) ?? refuse('price', 'invalid_price');
-  const size = integerFields.size.parse(order.size) ?? refuse('size', 'invalid_size');
-  const expiration = integerFields.expiration.parse(order.expiration) ?? refuse('expiration', 'invalid_expiration');
+  const side = valueIn('/order/side', integerFields.side, order.side);
+  const outcome = valueIn('/order/outcome', integerFields.outcome, order.outcome);
+  const nonce = valueIn('/order/nonce', integerFields.nonce, order.nonce);
+  const price = valueIn('/order/price', integerFields.price, order.price);
+  const size = valueIn('/order/size', integerFields.size, order.size);
+  const expiration = valueIn('/order/expiration', integerFields.expiration, order.expiration);
   return {
     marketId: order.marketId.toLowerCase(), trader: order.trader.toLowerCase(), side, outcome, price: Number(price), size, nonce, expiration,
   };
@@ -121,7 +127,7 @@ export function parseTerms(body: JsonObject): OrderTerms | undefined {
   if (inForce !== undefined && inForce !== 'GTC') terms.timeInForce = inForce;
   if (choiceIn('/postOnly', postOnly, [true, false] as const) === true) terms.postOnly = true;
   if (notAfter !== undefined && notAfter !== null) {
-    terms.notAfter = Number(notAfterField.parse(notAfter) ?? refused('/notAfter', notAfterField.rule));
+    terms.notAfter = Number(valueIn('/notAfter', notAfterField, notAfter));
   }
   if (choiceIn('/selfTrade', selfTrade, ['cancel_older', 'cancel_newer'] as const) === 'cancel_newer') terms.selfTrade = 'cancel_newer';
   if (terms.postOnly === true && terms.timeInForce !== undefined) refused('/postOnly', `contradicts timeInForce: a ${terms.timeInForce} order never rests`);
@@ -138,8 +144,11 @@ function refused(field: string, message: string): never {
   throw fieldError('invalid_request', field, message);
 }
 
-function refuse(name: keyof typeof integerFields, code: ErrorCode): never {
-  throw fieldError(code, `/order/${name}`, integerFields[name].rule);
+/** The field's value. Throws its fault as a RequestError that names the field by a JSON pointer. */
+function valueIn<T>(field: string, { parse }: RequestField<T>, given: unknown): T {
+  const value = parse(given);
+  if (value instanceof FieldFault) throw fieldError(value.code, field, value.message);
+  return value;
 }
 
 /** Whether an order that comes at `atMs` expires less than 60 seconds later. The engine has the same rule. */

@@ -5,26 +5,24 @@ import { RequestError, type FieldError } from '../../engine/records/errors.js';
 import { AnyCaseBytes32 } from '../../engine/records/fields.js';
 import { BYTES32, isBytes32 } from '../../engine/records/hex.js';
 import { named } from '../../engine/records/named-schema.js';
-import { choice, objectSchema, uint, type RequestField } from './request-field.js';
+import { FieldFault, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
+import { choice, objectSchema, ruledField, uint } from './body-fields.js';
 import { UINT256_MAX, UINT64_MAX, uintText } from './uint.js';
 
-const word: RequestField<string> = {
-  schema: { ...AnyCaseBytes32, description: 'Signature component.' }, rule: `is ${BYTES32.meaning}`,
-  parse: (value) => isBytes32(value) ? value.toLowerCase() : undefined,
-};
+const word = ruledField({ ...AnyCaseBytes32, description: 'Signature component.' }, `is ${BYTES32.meaning}`, (value) => (
+  isBytes32(value) ? value.toLowerCase() : undefined));
 
 const recoveryByte = choice([0, 1, 27, 28], { meaning: '27 or 28 (or 0 or 1)', description: 'Recovery id: 27 or 28, or 0 or 1 for the same.' });
 
+const FUTURE = 'is a time in the future, in Unix seconds';
+
 const fields = {
   nonce: uint({ max: UINT64_MAX, description: 'The owner\'s permit nonce at the stablecoin.' }),
-  value: {
-    schema: Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Amount to approve, of 0 to 2^256-1.' }),
-    rule: 'is a decimal string of 0 to 2^256-1, the amount to approve',
-    parse: (value: unknown) => typeof value === 'string' ? uintText(value, UINT256_MAX) : undefined,
-  },
-  deadline: {
-    ...uint({ max: UINT64_MAX, description: 'Unix seconds until which the permit is good.' }), rule: 'is a time in the future, in Unix seconds',
-  },
+  value: ruledField(
+    Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Amount to approve, of 0 to 2^256-1.' }),
+    'is a decimal string of 0 to 2^256-1, the amount to approve', (value) => typeof value === 'string' ? uintText(value, UINT256_MAX) : undefined,
+  ),
+  deadline: uint({ max: UINT64_MAX, description: 'Unix seconds until which the permit is good.', rule: FUTURE }),
   v: { ...recoveryByte, parse: (value: unknown) => normalRecoveryByte(recoveryByte.parse(value)) },
   r: word,
   s: word,
@@ -37,7 +35,7 @@ export const PermitSignature = named('PermitSignature', Type.Object(objectSchema
 
 type Fields = typeof fields;
 type Name = keyof Fields;
-type Parsed = { [N in Name]: Exclude<ReturnType<Fields[N]['parse']>, undefined> };
+type Parsed = { [N in Name]: ValueOf<Fields[N]> };
 
 /**
  * The permit in the form of records (v of 27 or 28, lower-case hex). Its deadline must be after `atMs`. Throws RequestError
@@ -48,24 +46,25 @@ export function parsePermit(value: unknown, atMs: number): Permit {
     throw invalidPermit([{ field: '/permitSignature', message: 'is an object; leave it out when there is no permit' }]);
   }
   const faults: FieldError[] = [];
-  const parsed: Partial<Record<Name, unknown>> = {};
+  const values: Partial<Record<Name, unknown>> = {};
   for (const name of Object.keys(fields) as Name[]) {
     const given = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
-    parsed[name] = fields[name].parse(given);
-    const past = name === 'deadline' && parsed.deadline !== undefined && Number(parsed.deadline) * 1_000 <= atMs;
-    if (parsed[name] === undefined || past) faults.push({ field: `/permitSignature/${name}`, message: fields[name].rule });
+    const parsed = values[name] = fields[name].parse(given);
+    const isPast = name === 'deadline' && Number(parsed) * 1_000 <= atMs;
+    const message = parsed instanceof FieldFault ? parsed.message : isPast ? FUTURE : undefined;
+    if (message !== undefined) faults.push({ field: `/permitSignature/${name}`, message });
   }
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name));
   if (unknown !== undefined) faults.push({ field: '/permitSignature', message: 'has a field that is not known here' });
   if (faults.length > 0) throw invalidPermit(faults);
-  return parsed as Parsed;
+  return values as Parsed;
 }
 
 function invalidPermit(faults: readonly FieldError[]): RequestError {
   return new RequestError('invalid_permit', faults.map(({ field, message }) => `${field} ${message}`).join('; '), faults);
 }
 
-function normalRecoveryByte(v: 0 | 1 | 27 | 28 | undefined): 27 | 28 | undefined {
+function normalRecoveryByte(v: 0 | 1 | 27 | 28 | FieldFault): 27 | 28 | FieldFault {
   switch (v) {
     case 0: return 27;
     case 1: return 28;

@@ -17,8 +17,8 @@ import { countedOrders, type CountedResults } from './counted-orders.js';
 import { orderEndpoints } from './endpoints.js';
 import { createOrderFinder, type FindRecordedOrder } from './order-finder.js';
 import { createPlaceOrder } from './place-order.js';
-import { createPositionSync, type PositionReads } from './position-sync.js';
 import { queueState, recoveryState } from './role-state.js';
+import { createPositionSync, type PositionReads } from './sync-position.js';
 
 /** A client whose command has no outcome within this time gets `outcome_unknown`. */
 const ANSWER_WITHIN_MS = 10_000;

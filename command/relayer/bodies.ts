@@ -1,8 +1,9 @@
 /** The request bodies of the relayer's endpoints, field for field, and their parsing: from bytes to a request whose form is right. */
 import { RequestError } from '../../engine/records/errors.js';
 import { parseJsonObject } from '../../engine/records/exact-json.js';
+import { FieldFault } from '../../service/api/request-fields.js';
 import {
-  FieldFault, address, bytes32, decimal, decimals, flag, integer, objects, optional, parseFields, recoveryId, signatureWord, type Parsed, type Stage,
+  address, bytes32, decimal, decimals, flag, integer, objects, optional, parseFields, recoveryId, signatureWord, type Parsed,
 } from './body-fields.js';
 
 /** The most redemptions in one request. */
@@ -60,14 +61,10 @@ export type RequestOf<A extends RelayAction> = Extract<RelayRequest, { action: A
 export type Redemption = Parsed<typeof redemption> & { readonly marketAddress?: string | undefined };
 export type SignatureFields = Parsed<typeof signature>;
 
-const FAULTS = {
-  body: 'relay_invalid_body', address: 'relay_invalid_address', signature: 'relay_invalid_signature',
-} as const satisfies Record<Stage, string>;
-
 /** The request in a body's bytes. Throws RequestError for the first fault: of the body, then of an address, then of a signature. */
 export function parseRelayRequest(action: RelayAction, bytes: Buffer): RelayRequest {
   const body = parseFields(bodies[action], objectIn(bytes));
-  if (body instanceof FieldFault) throw new RequestError(FAULTS[body.stage]);
+  if (body instanceof FieldFault) throw new RequestError(body.code);
   const request = { action, body } as RelayRequest;
   if (request.action === 'batch-ctf-redemption' && request.body.redemptions.length > MAX_REDEMPTIONS) {
     throw new RequestError('body_too_large', `at most ${MAX_REDEMPTIONS} redemptions`);

@@ -1,85 +1,66 @@
-/** The kinds of fields in the relayer's request bodies. Each documents and parses a field, and says which error a wrong value gives. */
+/** The kinds of fields in the relayer's request bodies. The interface has one error text for each of three kinds of faults, and no other. */
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
 import { AnyCaseAddress, AnyCaseBytes32 } from '../../engine/records/fields.js';
 import { isAddress, isBytes32 } from '../../engine/records/hex.js';
+import { FieldFault, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
 
-/** The stages of checking a body, in their order: a fault of an earlier stage is told before one of a later stage. */
-export const STAGES = ['body', 'address', 'signature'] as const;
-export type Stage = typeof STAGES[number];
+/** Of several faults in a body, that one is told whose code is the first here. */
+const CODES = ['relay_invalid_body', 'relay_invalid_address', 'relay_invalid_signature'] as const;
 
-/** A value's fault, by its stage. */
-export class FieldFault {
-  constructor(readonly stage: Stage) {}
-}
-
-export interface BodyField<T> {
-  readonly schema: TSchema;
-  /** The value, or its fault. `undefined` is an absent field. */
-  readonly parse: (value: unknown) => T | FieldFault;
-}
-
-const BODY = new FieldFault('body');
-const ADDRESS = new FieldFault('address');
-const SIGNATURE = new FieldFault('signature');
+const BODY = new FieldFault('relay_invalid_body', '');
+const ADDRESS = new FieldFault('relay_invalid_address', '');
+const SIGNATURE = new FieldFault('relay_invalid_signature', '');
 
 const UINT256_MAX = 2n ** 256n - 1n;
 const DECIMAL = /^(0|[1-9][0-9]{0,77})$/;
-const DECIMAL_SCHEMA = '^(0|[1-9][0-9]{0,77})$';
+
+function field<T>(schema: TSchema, parse: RequestField<T>['parse']): RequestField<T> {
+  return { schema, required: true, errors: CODES, parse };
+}
 
 /** An address; other text is a fault of the address, anything else one of the body. Lower-case hex. */
-export const address = (description: string): BodyField<string> => ({
-  schema: { ...AnyCaseAddress, description },
-  parse: (value) => typeof value !== 'string' ? BODY : isAddress(value) ? value.toLowerCase() : ADDRESS,
-});
+export const address = (description: string): RequestField<string> => field({ ...AnyCaseAddress, description }, (value) => (
+  typeof value !== 'string' ? BODY : isAddress(value) ? value.toLowerCase() : ADDRESS));
 
 /** 32 bytes, lower-case hex. */
-export const bytes32 = (description: string): BodyField<string> => ({
-  schema: { ...AnyCaseBytes32, description }, parse: (value) => isBytes32(value) ? value.toLowerCase() : BODY,
-});
+export const bytes32 = (description: string): RequestField<string> => field({ ...AnyCaseBytes32, description }, (value) => (
+  isBytes32(value) ? value.toLowerCase() : BODY));
 
 /** True or false. */
-export const flag = (description: string): BodyField<boolean> => ({
-  schema: Type.Boolean({ description }), parse: (value) => typeof value === 'boolean' ? value : BODY,
-});
+export const flag = (description: string): RequestField<boolean> => field(Type.Boolean({ description }), (value) => (
+  typeof value === 'boolean' ? value : BODY));
 
 /** An unsigned integer of up to 256 bits, as a string of decimal digits. */
-export const decimal = (description: string): BodyField<bigint> => ({
-  schema: Type.String({ pattern: DECIMAL_SCHEMA, description }),
-  parse: (value) => {
-    const number = typeof value === 'string' && DECIMAL.test(value) ? BigInt(value) : undefined;
-    return number !== undefined && number <= UINT256_MAX ? number : BODY;
-  },
-});
+export const decimal = (description: string): RequestField<bigint> => (
+  field(Type.String({ pattern: DECIMAL.source, description }), decimalOf));
 
 /** A list of unsigned integers, each as a string of decimal digits. */
-export const decimals = (description: string): BodyField<readonly bigint[]> => ({
-  schema: Type.Array(Type.String({ pattern: DECIMAL_SCHEMA }), { description }),
-  parse: (value) => {
+export const decimals = (description: string): RequestField<readonly bigint[]> => (
+  field(Type.Array(Type.String({ pattern: DECIMAL.source }), { description }), (value) => {
     if (!Array.isArray(value)) return BODY;
-    const { parse } = decimal('');
-    const parsed = value.map(parse);
+    const parsed = value.map(decimalOf);
     return parsed.some((each) => each instanceof FieldFault) ? BODY : parsed as bigint[];
-  },
-});
+  }));
+
+function decimalOf(value: unknown): bigint | FieldFault {
+  const number = typeof value === 'string' && DECIMAL.test(value) ? BigInt(value) : undefined;
+  return number !== undefined && number <= UINT256_MAX ? number : BODY;
+}
 
 /** A whole number, as a JSON integer or as decimal digits. */
-export const integer = (min: 0 | 1, max: number, description: string): BodyField<number> => {
+export function integer(min: 0 | 1, max: number, description: string): RequestField<number> {
   // As text at most 15 digits, all of which a double has.
   const pattern = max < 10 ? `^[${min}-${max}]$` : min === 1 ? '^[1-9][0-9]{0,14}$' : '^(0|[1-9][0-9]{0,14})$';
   const digits = new RegExp(pattern);
-  return {
-    schema: Type.Union([Type.Integer({ minimum: min, maximum: max }), Type.String({ pattern })], { description }),
-    parse: (value) => {
-      if (typeof value === 'string') return digits.test(value) ? Number(value) : BODY;
-      return Number.isSafeInteger(value) && value as number >= min && value as number <= max ? value as number : BODY;
-    },
-  };
-};
+  return field(Type.Union([Type.Integer({ minimum: min, maximum: max }), Type.String({ pattern })], { description }), (value) => {
+    if (typeof value === 'string') return digits.test(value) ? Number(value) : BODY;
+    return Number.isSafeInteger(value) && value as number >= min && value as number <= max ? value as number : BODY;
+  });
+}
 
 /** The recovery id: 27 or 28, or 0 or 1 for the same; another number is a fault of the signature. */
-export const recoveryId = (description: string): BodyField<27 | 28> => ({
-  schema: Type.Union([0, 1, 27, 28, '0', '1', '27', '28'].map((each) => Type.Literal(each)), { description }),
-  parse: (value) => {
+export const recoveryId = (description: string): RequestField<27 | 28> => (
+  field(Type.Union([0, 1, 27, 28, '0', '1', '27', '28'].map((each) => Type.Literal(each)), { description }), (value) => {
     switch (wholeNumber(value)) {
       case undefined: return BODY;
       case 0:
@@ -88,26 +69,22 @@ export const recoveryId = (description: string): BodyField<27 | 28> => ({
       case 28: return 28;
       default: return SIGNATURE;
     }
-  },
-});
+  }));
 
 /** A half of a signature: 66 characters of hex. Another text is a fault of the signature. */
-export const signatureWord = (description: string): BodyField<string> => ({
-  schema: { ...AnyCaseBytes32, description },
-  parse: (value) => typeof value !== 'string' ? BODY : isBytes32(value) ? value.toLowerCase() : SIGNATURE,
-});
+export const signatureWord = (description: string): RequestField<string> => field({ ...AnyCaseBytes32, description }, (value) => (
+  typeof value !== 'string' ? BODY : isBytes32(value) ? value.toLowerCase() : SIGNATURE));
 
 /** A field that may be absent or null. */
-export const optional = <T>({ schema, parse }: BodyField<T>): BodyField<T | undefined> => ({
-  schema: Type.Optional(schema), parse: (value) => value === undefined || value === null ? undefined : parse(value),
-});
+export const optional = <T>({ parse, ...rest }: RequestField<T>): RequestField<T | undefined> => (
+  { ...rest, required: false, parse: (value) => value === undefined || value === null ? undefined : parse(value) });
 
-export type BodyFields = Readonly<Record<string, BodyField<unknown>>>;
-export type Parsed<F extends BodyFields> = { readonly [Name in keyof F]: Exclude<ReturnType<F[Name]['parse']>, FieldFault> };
+export type BodyFields = Readonly<Record<string, RequestField<unknown>>>;
+export type Parsed<F extends BodyFields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
 
 /**
- * The fields of an object, or the fault of the earliest stage. Fields that are not known are ignored, as clients of the interface may send
- * more than it names.
+ * The fields of an object, or the fault that is told. Fields that are not known are ignored, as clients of the interface may send more than
+ * it names.
  */
 export function parseFields<F extends BodyFields>(fields: F, object: unknown): Parsed<F> | FieldFault {
   if (typeof object !== 'object' || object === null || Array.isArray(object)) return BODY;
@@ -118,27 +95,29 @@ export function parseFields<F extends BodyFields>(fields: F, object: unknown): P
     if (value instanceof FieldFault) faults.push(value);
     else values[name] = value;
   }
-  return earliest(faults) ?? values as Parsed<F>;
+  return firstOf(faults) ?? values as Parsed<F>;
 }
 
-/** A list of objects with the same fields, or the fault of the earliest stage of any of them. */
-export const objects = <F extends BodyFields>(fields: F, description: string): BodyField<readonly Parsed<F>[]> => ({
-  schema: Type.Array(schemaOf(fields), { minItems: 1, description }),
-  parse: (value) => {
+/** A list of objects with the same fields. */
+export const objects = <F extends BodyFields>(fields: F, description: string): RequestField<readonly Parsed<F>[]> => (
+  field(Type.Array(schemaOf(fields), { minItems: 1, description }), (value) => {
     if (!Array.isArray(value) || value.length === 0) return BODY;
     const parsed = value.map((each) => parseFields(fields, each));
-    return earliest(parsed.filter((each) => each instanceof FieldFault)) ?? parsed as Parsed<F>[];
-  },
-});
+    return firstOf(parsed.filter((each) => each instanceof FieldFault)) ?? parsed as Parsed<F>[];
+  }));
 
 /** The schema of an object with these fields. */
 export function schemaOf(fields: BodyFields): TSchema {
-  return Type.Object(Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])));
+  return Type.Object(Object.fromEntries(Object.entries(fields).map(([name, { schema, required }]) => (
+    [name, required ? schema : Type.Optional(schema)]))));
 }
 
-function earliest(faults: readonly FieldFault[]): FieldFault | undefined {
-  return faults.reduce<FieldFault | undefined>((first, each) => (
-    first === undefined || STAGES.indexOf(each.stage) < STAGES.indexOf(first.stage) ? each : first), undefined);
+function firstOf(faults: readonly FieldFault[]): FieldFault | undefined {
+  for (const code of CODES) {
+    const fault = faults.find((each) => each.code === code);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }
 
 /** A JSON integer or decimal digits; undefined for anything else, also beyond 2^53. */

@@ -4,7 +4,7 @@ import { record } from '../../engine/records/fields.js';
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
 import type { ClientErrorCode } from './errors.js';
 import { parseJsonObject } from '../../engine/records/exact-json.js';
-import type { ParameterKind } from './request-fields.js';
+import { valueOf, type RequestField, type ValueOf } from './request-fields.js';
 
 /** The largest body of an ordinary endpoint. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -29,20 +29,20 @@ export function bytesOf(schema: TSchema, text: BodyText): Body<Buffer> {
   return { schema, ...text, optional: false, errors: [], parse: (bytes) => bytes };
 }
 
-type Kinds = Readonly<Record<string, ParameterKind<unknown>>>;
-type Fields<K extends Kinds> = { readonly [Name in keyof K]: ReturnType<K[Name]['parse']> };
+type Fields = Readonly<Record<string, RequestField<unknown>>>;
+type Values<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
 
-/** A JSON object with these fields and no others, each documented and parsed by its kind. Without a body, all fields are absent. */
-export function objectOf<const K extends Kinds>(kinds: K, { optional, ...text }: BodyText & { readonly optional: boolean }): Body<Fields<K>> {
-  const entries = Object.entries(kinds);
-  const schema = record(Object.fromEntries(entries.map(([name, kind]) => [name, kind.required ? kind.schema : Type.Optional(kind.schema)])));
+/** A JSON object with these fields and no others. Without a body, all fields are absent. */
+export function objectOf<const F extends Fields>(fields: F, { optional, ...text }: BodyText & { readonly optional: boolean }): Body<Values<F>> {
+  const entries = Object.entries(fields);
+  const schema = record(Object.fromEntries(entries.map(([name, field]) => [name, field.required ? field.schema : Type.Optional(field.schema)])));
   return {
-    schema, ...text, optional, errors: [...new Set<ClientErrorCode>(['invalid_json', 'invalid_request', ...entries.flatMap(([, kind]) => kind.errors)])],
+    schema, ...text, optional, errors: [...new Set<ClientErrorCode>(['invalid_json', 'invalid_request', ...entries.flatMap(([, field]) => field.errors)])],
     parse: (bytes) => {
       const object = bytes.length === 0 ? {} : parseJsonObject(bytes);
-      const unknown = Object.keys(object).filter((name) => !Object.hasOwn(kinds, name)).map((name) => ({ field: `/${name}`, message: 'no such field' }));
+      const unknown = Object.keys(object).filter((name) => !Object.hasOwn(fields, name)).map((name) => ({ field: `/${name}`, message: 'no such field' }));
       if (unknown.length > 0) throw new RequestError('invalid_request', '', unknown);
-      return Object.fromEntries(entries.map(([name, kind]) => [name, kind.parse({ name, value: object[name] })])) as Fields<K>;
+      return Object.fromEntries(entries.map(([name, field]) => [name, valueOf(name, field, object[name])])) as Values<F>;
     },
   };
 }

@@ -10,7 +10,7 @@ import type { Parameter } from './parameter.js';
 import type { BearerToken } from './scopes.js';
 
 /** Which processes serve an endpoint: those with the role `api`, `query` or `relayer`, or every process for itself. */
-export type Role = 'api' | 'query' | 'relayer' | 'every';
+export type EndpointRole = 'api' | 'query' | 'relayer' | 'every';
 
 /** The groups of endpoints in the OpenAPI document, in its order, each with a description. */
 export const tags = {
@@ -53,7 +53,7 @@ export interface Alternative {
 export interface Endpoint {
   /** The OpenAPI operationId: a unique name in camel case. */
   readonly id: string;
-  readonly role: Role;
+  readonly role: EndpointRole;
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** With parameters in braces: `/api/v1/orders/{hash}`. */
   readonly path: string;

@@ -1,7 +1,7 @@
 /** A parameter of an endpoint: its place in the request, its documentation and its parser. */
 import type { TSchema } from '../../engine/records/schema-types.js';
 import type { ClientErrorCode } from './errors.js';
-import type { ParameterKind } from './request-fields.js';
+import { valueOf, type RequestField } from './request-fields.js';
 
 /** `T` is the parsed value that the handler receives. */
 export interface Parameter<T = unknown> {
@@ -24,18 +24,19 @@ export interface ParameterText {
   readonly example: string | number;
 }
 
-export function inPath<T>(name: string, kind: ParameterKind<T>, text: ParameterText): Parameter<T> {
-  return parameter('path', name, kind, text);
+export function inPath<T>(name: string, field: RequestField<T>, text: ParameterText): Parameter<T> {
+  return parameter('path', name, field, text);
 }
 
-export function inQuery<T>(name: string, kind: ParameterKind<T>, text: ParameterText): Parameter<T> {
-  return parameter('query', name, kind, text);
+export function inQuery<T>(name: string, field: RequestField<T>, text: ParameterText): Parameter<T> {
+  return parameter('query', name, field, text);
 }
 
-export function inHeader<T>(name: string, kind: ParameterKind<T>, text: ParameterText): Parameter<T> {
-  return parameter('header', name, kind, text);
+export function inHeader<T>(name: string, field: RequestField<T>, text: ParameterText): Parameter<T> {
+  return parameter('header', name, field, text);
 }
 
-function parameter<T>(place: Parameter['in'], name: string, { schema, required, errors, parse }: ParameterKind<T>, text: ParameterText): Parameter<T> {
-  return { name, in: place, required, schema, ...text, errors: ['invalid_request', ...errors], parse: (value) => parse({ name, value }) };
+function parameter<T>(place: Parameter['in'], name: string, field: RequestField<T>, text: ParameterText): Parameter<T> {
+  const { schema, required, errors } = field;
+  return { name, in: place, required, schema, ...text, errors: ['invalid_request', ...errors], parse: (value) => valueOf(name, field, value) };
 }

@@ -18,7 +18,7 @@ export const limit = (bounds: { readonly byDefault: number; readonly max: number
 
 /** Not parsed here: the service parses the position and waits for it before it calls the handler. */
 export const minLogPosition = inHeader('X-Min-Log-Position', {
-  schema: Type.Integer({ minimum: -1 }), required: false, errors: ['not_caught_up'], parse: ({ value }) => value,
+  schema: Type.Integer({ minimum: -1 }), required: false, errors: ['not_caught_up'], parse: (value) => value,
 }, {
   description: 'Wait for at most 2 seconds until the answer includes this log position. To read your own write, send the X-Log-Position of its answer.',
   example: 4_217,

@@ -1,108 +1,104 @@
-/** The kinds of path and query parameters. Each has a schema, which documents its text, and a parser, which accepts exactly that text. */
+/**
+ * The one way in which a field of a request is described, whether it comes in the path, the query, a header or a body: a schema, which documents what
+ * may be sent, and a parser, which accepts exactly that. Below are the kinds of path and query parameters.
+ */
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type MarketOutcome } from '../../engine/records/fields.js';
 import { ADDRESS, BYTES32 } from '../../engine/records/hex.js';
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
 
-/** A parameter from an HTTP router or a JSON body: absent, a string, or (when repeated or nested) another value. */
-export interface Given {
-  /** The name in the path, the query or the body. */
-  readonly name: string;
-  readonly value: unknown;
-}
-
-/** The valid texts of a parameter, and their conversion to a value. */
-export interface ParameterKind<T> {
+export interface RequestField<T> {
+  /** The field in the API document. */
   readonly schema: TSchema;
   readonly required: boolean;
-  /** The errors that `parse` throws, in addition to invalid_request. */
+  /** The codes of its faults, besides invalid_request. */
   readonly errors: readonly ErrorCode[];
-  /** The value. Throws a RequestError that names the parameter; invalid_request when the parameter is missing. */
-  readonly parse: (given: Given) => T;
+  /** The value as the program uses it, or what is wrong with the value that was sent. `undefined` stands for an absent field. */
+  readonly parse: (value: unknown) => T | FieldFault;
 }
+
+/** What is wrong with a value. A value itself, so that whoever parses several fields can choose which fault to tell. */
+export class FieldFault {
+  constructor(readonly code: ErrorCode, readonly message: string) {}
+}
+
+export type ValueOf<F> = F extends { readonly parse: (value: unknown) => infer V } ? Exclude<V, FieldFault> : never;
+
+/** The value of a named parameter. Throws a RequestError that names the parameter. */
+export function valueOf<T>(name: string, { parse }: RequestField<T>, given: unknown): T {
+  const value = parse(given);
+  if (!(value instanceof FieldFault)) return value;
+  const { code, message } = value;
+  throw new RequestError(code, code === 'invalid_request' ? `${name}: ${message}` : '', [{ field: `/${name}`, message }]);
+}
+
+/** A field that is sent as text, once. `read` gets the text. */
+function textField<T>(schema: TSchema, read: (text: string) => T | FieldFault, errors: readonly ErrorCode[] = []): RequestField<T> {
+  return {
+    schema, required: true, errors,
+    parse: (value) => value === undefined ? invalid('required') : typeof value !== 'string' ? invalid('given once') : read(value),
+  };
+}
+
+const invalid = (message: string): FieldFault => new FieldFault('invalid_request', message);
+
+/** Hex that matches the pattern, also with `0X`; the value is in lower case. */
+function hexField(pattern: string, schema: TSchema, code: ErrorCode, message = 'hex digits after 0x, of the right number'): RequestField<string> {
+  const anyCase = new RegExp(pattern, 'i');
+  const read = (text: string) => anyCase.test(text) ? text.toLowerCase() : new FieldFault(code, message);
+  return textField(schema, read, code === 'invalid_request' ? [] : [code]);
+}
+
+/** An address, in lower case. */
+export const address = hexField(ADDRESS.given, AnyCaseAddress, 'invalid_address');
+
+/** A market id, in lower case. */
+export const marketId = hexField(BYTES32.given, AnyCaseBytes32, 'invalid_market_id');
+
+/** An order's hash, in lower case. */
+export const orderHash = hexField(BYTES32.given, AnyCaseBytes32, 'invalid_order_hash');
+
+/** A transaction's hash, in lower case. */
+export const transactionHash = hexField(BYTES32.given, AnyCaseBytes32, 'invalid_request', BYTES32.meaning);
 
 /** A market by its id or by its contract's address; lower-case hex. */
 export type MarketReference = { readonly marketId: string } | { readonly contractAddress: string };
 
-const OUTCOMES: ReadonlyMap<string, MarketOutcome> = new Map([['yes', YES], ['0', YES], ['no', NO], ['1', NO]]);
-
-/** An address, in lower case. */
-export const address = hexKind(ADDRESS.given, AnyCaseAddress, 'invalid_address');
-
-/** A market id, in lower case. */
-export const marketId = hexKind(BYTES32.given, AnyCaseBytes32, 'invalid_market_id');
-
-/** An order's hash, in lower case. */
-export const orderHash = hexKind(BYTES32.given, AnyCaseBytes32, 'invalid_order_hash');
-
-const anyHash = new RegExp(BYTES32.given, 'i');
-
-/** A transaction's hash, in lower case. */
-export const transactionHash: ParameterKind<string> = {
-  schema: AnyCaseBytes32, required: true, errors: [],
-  parse: (given) => {
-    const text = textOf(given);
-    if (!anyHash.test(text)) throw refused(given, BYTES32.meaning);
-    return text.toLowerCase();
-  },
-};
-
 /** A market: a text of 66 characters is the market's id, any other text its contract's address. */
-export const marketReference: ParameterKind<MarketReference> = {
-  schema: Type.Union([AnyCaseBytes32, AnyCaseAddress]), required: true, errors: ['invalid_address', 'invalid_market_id'],
-  parse: (given) => textOf(given).length === 66 ? { marketId: marketId.parse(given) } : { contractAddress: address.parse(given) },
-};
+export const marketReference = textField<MarketReference>(Type.Union([AnyCaseBytes32, AnyCaseAddress]), (text) => (
+  text.length === 66
+    ? mapped(marketId.parse(text), (id) => ({ marketId: id }))
+    : mapped(address.parse(text), (contractAddress) => ({ contractAddress }))
+), ['invalid_address', 'invalid_market_id']);
 
 /** An asset such as BTC; the value is in upper case. The receiver knows which assets there are. */
-export const asset: ParameterKind<string> = {
-  schema: Type.String({ pattern: '^[A-Za-z0-9]{1,16}$' }), required: true, errors: ['unknown_asset'],
-  parse: (given) => textOf(given).toUpperCase(),
-};
+export const asset = textField(Type.String({ pattern: '^[A-Za-z0-9]{1,16}$' }), (text) => text.toUpperCase(), ['unknown_asset']);
 
 /** A chain's id. */
-export const chainId: ParameterKind<number> = {
-  schema: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), required: true, errors: ['invalid_chain_id'],
-  parse: (given) => {
-    const value = integerOf(textOf(given));
-    if (value === undefined || value === 0) {
-      throw new RequestError('invalid_chain_id', '', [fieldOf(given, `an integer of 1 to ${Number.MAX_SAFE_INTEGER}`)]);
-    }
-    return value;
-  },
-};
+export const chainId = textField(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), (text) => (
+  integerOf(text, 1) ?? new FieldFault('invalid_chain_id', `an integer of 1 to ${Number.MAX_SAFE_INTEGER}`)
+), ['invalid_chain_id']);
+
+const OUTCOMES: ReadonlyMap<string, MarketOutcome> = new Map([['yes', YES], ['0', YES], ['no', NO], ['1', NO]]);
 
 /** YES or 0, NO or 1, in any case. */
-export const outcome: ParameterKind<MarketOutcome> = {
-  schema: Type.Union(['YES', 'NO', '0', '1'].map((each) => Type.Literal(each))), required: true, errors: [],
-  parse: (given) => {
-    const value = OUTCOMES.get(textOf(given).toLowerCase());
-    if (value === undefined) throw refused(given, 'YES or 0, NO or 1');
-    return value;
-  },
-};
+export const outcome = textField(Type.Union(['YES', 'NO', '0', '1'].map((each) => Type.Literal(each))), (text) => (
+  OUTCOMES.get(text.toLowerCase()) ?? invalid('YES or 0, NO or 1')
+));
 
 /** One of these texts. */
-export function oneOf<const T extends string>(values: readonly T[]): ParameterKind<T> {
-  return {
-    schema: Type.Union(values.map((each) => Type.Literal(each))), required: true, errors: [],
-    parse: (given) => {
-      const text = textOf(given);
-      const value = values.find((each) => each === text);
-      if (value === undefined) throw refused(given, values.join(', '));
-      return value;
-    },
-  };
+export function oneOf<const T extends string>(values: readonly T[]): RequestField<T> {
+  const schema = Type.Union(values.map((each) => Type.Literal(each)));
+  return textField(schema, (text) => values.find((each) => each === text) ?? invalid(values.join(', ')));
+}
+
+/** A number of `min` to `max`. */
+function integer(min: 0 | 1, max: number): RequestField<number> {
+  return textField(Type.Integer({ minimum: min, maximum: max }), (text) => integerOf(text, min, max) ?? invalid(`an integer of ${min} to ${max}`));
 }
 
 /** A log position or another number that the engine gives. */
-export const position: ParameterKind<number> = {
-  schema: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), required: true, errors: [],
-  parse: (given) => {
-    const value = integerOf(textOf(given));
-    if (value === undefined) throw refused(given, `an integer of 0 to ${Number.MAX_SAFE_INTEGER}`);
-    return value;
-  },
-};
+export const position = integer(0, Number.MAX_SAFE_INTEGER);
 
 /** A log position, or a time in milliseconds since the Unix epoch. */
 export type Moment = { readonly position: number } | { readonly timeMs: number };
@@ -110,98 +106,52 @@ export type Moment = { readonly position: number } | { readonly timeMs: number }
 const UTC = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,3})?Z$/;
 
 /** Digits are a log position; a time is in UTC as RFC 3339 writes it, to the millisecond. */
-export const moment: ParameterKind<Moment> = {
-  schema: Type.Union([position.schema, Type.String({ pattern: UTC.source })]), required: true, errors: [],
-  parse: (given) => {
-    const text = textOf(given);
-    const at = integerOf(text);
-    if (at !== undefined) return { position: at };
-    const timeMs = UTC.test(text) ? Date.parse(text) : NaN;
-    // A day that its month does not have is taken for one of the next month.
-    if (Number.isNaN(timeMs) || new Date(timeMs).toISOString().slice(0, 19) !== text.slice(0, 19)) {
-      throw refused(given, `an integer of 0 to ${Number.MAX_SAFE_INTEGER}, or a time such as 2026-01-31T12:00:00Z`);
-    }
-    return { timeMs };
-  },
-};
+export const moment = textField<Moment>(Type.Union([position.schema, Type.String({ pattern: UTC.source })]), (text) => {
+  const at = integerOf(text, 0);
+  if (at !== undefined) return { position: at };
+  const timeMs = UTC.test(text) ? Date.parse(text) : NaN;
+  // A day that its month does not have is taken for one of the next month.
+  if (Number.isNaN(timeMs) || new Date(timeMs).toISOString().slice(0, 19) !== text.slice(0, 19)) {
+    return invalid(`an integer of 0 to ${Number.MAX_SAFE_INTEGER}, or a time such as 2026-01-31T12:00:00Z`);
+  }
+  return { timeMs };
+});
 
 /** How many entries an answer may have: 1 to `max`. A larger value is refused, not reduced to `max`. */
-export function limit({ byDefault, max }: { readonly byDefault: number; readonly max: number }): ParameterKind<number> {
+export function limit({ byDefault, max }: { readonly byDefault: number; readonly max: number }): RequestField<number> {
   return withDefault(upTo(max), byDefault);
 }
 
 /** A number of 1 to `max`. */
-export function upTo(max: number): ParameterKind<number> {
-  return {
-    schema: Type.Integer({ minimum: 1, maximum: max }), required: true, errors: [],
-    parse: (given) => {
-      const value = integerOf(textOf(given));
-      if (value === undefined || value < 1 || value > max) throw refused(given, `an integer of 1 to ${max}`);
-      return value;
-    },
-  };
-}
+export const upTo = (max: number): RequestField<number> => integer(1, max);
 
 /** Text of 1 to `max` characters. */
-export function upToCharacters(max: number): ParameterKind<string> {
-  return {
-    schema: Type.String({ minLength: 1, maxLength: max }), required: true, errors: [],
-    parse: (given) => {
-      const value = textOf(given);
-      if (value === '' || [...value].length > max) throw refused(given, `1 to ${max} characters`);
-      return value;
-    },
-  };
-}
-
-/** A kind in which an absent parameter gives undefined. */
-export function optional<T>(kind: ParameterKind<T>): ParameterKind<T | undefined> {
-  return { ...kind, required: false, parse: (given) => given.value === undefined ? undefined : kind.parse(given) };
-}
-
-/** A kind in which an absent parameter gives `byDefault`. */
-export function withDefault<T>(kind: ParameterKind<T>, byDefault: T): ParameterKind<T> {
-  return {
-    ...kind, schema: { ...kind.schema, default: byDefault }, required: false,
-    parse: (given) => given.value === undefined ? byDefault : kind.parse(given),
-  };
-}
+export const upToCharacters = (max: number): RequestField<string> => textField(Type.String({ minLength: 1, maxLength: max }), (given) => (
+  given === '' || [...given].length > max ? invalid(`1 to ${max} characters`) : given
+));
 
 /** Text that is passed on unchanged. The receiver checks it and throws its own errors. */
-export function text(schema: TSchema): ParameterKind<string> {
-  return { schema, required: true, errors: [], parse: textOf };
+export const text = (schema: TSchema): RequestField<string> => textField(schema, (given) => given);
+
+/** A field in which an absent value gives undefined. */
+export function optional<T>(field: RequestField<T>): RequestField<T | undefined> {
+  return { ...field, required: false, parse: (value) => value === undefined ? undefined : field.parse(value) };
 }
 
-/** Hex that matches the pattern, also with `0X`; the value is in lower case. */
-function hexKind(pattern: string, schema: TSchema, code: ErrorCode): ParameterKind<string> {
-  const anyCase = new RegExp(pattern, 'i');
+/** A field in which an absent value gives `byDefault`. */
+export function withDefault<T>(field: RequestField<T>, byDefault: T): RequestField<T> {
   return {
-    schema, required: true, errors: [code],
-    parse: (given) => {
-      const text = textOf(given);
-      if (!anyCase.test(text)) throw new RequestError(code, '', [fieldOf(given, 'hex digits after 0x, of the right number')]);
-      return text.toLowerCase();
-    },
+    ...field, schema: { ...field.schema, default: byDefault }, required: false,
+    parse: (value) => value === undefined ? byDefault : field.parse(value),
   };
 }
 
-function textOf(given: Given): string {
-  if (given.value === undefined) throw refused(given, 'required');
-  if (typeof given.value !== 'string') throw refused(given, 'given once');
-  return given.value;
+function mapped<T, U>(value: T | FieldFault, convert: (value: T) => U): U | FieldFault {
+  return value instanceof FieldFault ? value : convert(value);
 }
 
-/** Decimal digits as an integer of 0 to 2^53-1; undefined for anything else. */
-function integerOf(text: string): number | undefined {
-  if (!/^\d{1,16}$/.test(text)) return undefined;
-  const value = Number(text);
-  return Number.isSafeInteger(value) ? value : undefined;
-}
-
-function refused(given: Given, message: string): RequestError {
-  return new RequestError('invalid_request', `${given.name}: ${message}`, [fieldOf(given, message)]);
-}
-
-function fieldOf({ name }: Given, message: string) {
-  return { field: `/${name}`, message };
+/** Decimal digits as an integer of `min` to `max`; undefined for anything else. */
+function integerOf(text: string, min: number, max = Number.MAX_SAFE_INTEGER): number | undefined {
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+  return Number.isSafeInteger(value) && value >= min && value <= max ? value : undefined;
 }

@@ -8,7 +8,7 @@ import * as example from '../api/examples.js';
 import { inQuery } from '../api/parameter.js';
 import { problems } from '../api/problems.js';
 import { oneOf, optional } from '../api/request-fields.js';
-import { ROLE_NAMES, type RoleName } from '../process/role-names.js';
+import { ROLE_NAMES, type RoleName } from '../process/roles.js';
 import { STATE_TABLES } from '../status/state-tables.js';
 import { ofEveryProcess } from '../api/of-every-process.js';
 

@@ -5,7 +5,7 @@ import type { Database } from '../../query/database.js';
 import { reportTo } from '../logger.js';
 import { createAlarms } from '../status/alarms.js';
 import type { StopStep } from '../stop.js';
-import { ROLE_NAMES, type RoleName } from './role-names.js';
+import { ROLE_NAMES, type RoleName } from './roles.js';
 import { neverFails } from '../../engine/running-role.js';
 import { startRole, type StartedRole } from './start-role.js';
 import { openSharedParts, type OpenedParts, type OpenOptions, type SharedParts } from './shared-parts.js';

@@ -7,9 +7,8 @@ import { LogRefused, UnusableLog, type Stream } from '../../engine/log/log.js';
 import { createConnection } from '../../engine/log/postgres/connection.js';
 import { hopelessFault, passingFault } from '../../engine/log/postgres/faults.js';
 import { askServer } from '../../engine/log/postgres/server.js';
-import { databasesOf, writtenBy, type ConditionsOptions } from '../status/conditions.js';
-import type { DatabaseName } from '../status/process-state.js';
-import type { RoleName } from './role-names.js';
+import type { ConditionsOptions } from '../status/conditions.js';
+import { databasesOf, writtenBy, type DatabaseName, type RoleName } from './roles.js';
 import { unfitPostgres } from './unfit-postgres.js';
 import type { Waits } from './waits.js';
 

@@ -17,7 +17,7 @@ import type { Logger } from '../logger.js';
 import { machineClocks } from '../machine/clock.js';
 import { spaceOf } from '../machine/disk.js';
 import type { Resources } from '../resources.js';
-import type { RoleName } from './role-names.js';
+import type { RoleName } from './roles.js';
 import type { Machine } from '../status/conditions.js';
 import { createMetrics, type Metrics } from '../status/metrics.js';
 import { readinessAnswer, startingReasons } from '../status/readiness.js';

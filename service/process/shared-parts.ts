@@ -17,14 +17,14 @@ import { CannotStart } from '../../engine/cannot-start.js';
 import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../status/metrics.js';
-import { STAMPING, timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../status/conditions.js';
+import { timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../status/conditions.js';
 import { openLogWhenThere, openReadModelsWhenThere } from './open-when-there.js';
 import { placeOf, waitForDatabases } from './database-waits.js';
 import { openHandover } from '../../engine/run/handover.js';
 import { checkHistory } from '../../command/signing/history-check.js';
 import { checkDurability } from './log-durability.js';
 import { readReplica } from '../../engine/role-state.js';
-import type { RoleName } from './role-names.js';
+import { stampsCommands, type RoleName } from './roles.js';
 import { type Clock, rejection } from '../../engine/running-role.js';
 import type { Waits } from './waits.js';
 
@@ -181,7 +181,7 @@ function createDistrust(logger: Logger, failed: (error: Error) => void) {
 /** Opens the log, if its store keeps what it confirms. `failed` is called when the store turns out not to have done so. */
 async function openSafeLog({ config, roles, urls, logger, waits }: OpenOptions, failed: (error: Error) => void): Promise<Log> {
   const place = placeOf(urls.log);
-  if (STAMPING.some((role) => roles.has(role))) {
+  if (stampsCommands(roles)) {
     const setting = urls.log === urls.readModels ? 'DATABASE_URL' : 'LOG_URL';
     await waits.until(`the log at ${place}`, () => checkDurability({ url: urls.log, setting, isAllowed: config.allowUnsafePostgres, logger }),
       (error) => !(error instanceof CannotStart));

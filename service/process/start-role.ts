@@ -28,7 +28,7 @@ import { serve, type ServingRole } from '../api/endpoint.js';
 import { NO_TOPIC } from '../kafka-settings.js';
 import { reportTo } from '../logger.js';
 import { createRecurring } from '../recurring.js';
-import type { RoleName } from './role-names.js';
+import type { RoleName } from './roles.js';
 import type { SharedParts } from './shared-parts.js';
 
 /** Most roles serve no endpoints. */
@@ -93,11 +93,12 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
   async query(parts) {
     const { query } = await import('../../query/role.js');
     const { config, conditions, logger, chains, clock } = parts;
-    // `begin` reads the stablecoin, which `/api/v1/config` shows, and checks the contracts that are read for unresolved markets.
+    // Reads the stablecoin, which `/api/v1/config` shows, and checks the contracts that are read for unresolved markets.
     for (const access of chains.values()) await access.begin(() => Promise.resolve());
     return query.start({
-      ...parts, waysOut: createWaysOut({ chains, monotonic: clock.monotonic }), sourceUrls: SOURCE_URLS, db: await parts.readModels(), isDatabaseAway: () => conditions.isAway('read models'), assets: config.quickAssets,
-      streamLimits: config, priceStreamFailed: createRecurring({ logger, what: 'price stream' }),
+      ...parts, db: await parts.readModels(), isDatabaseAway: () => conditions.isAway('read models'), assets: config.quickAssets,
+      waysOut: createWaysOut({ chains, monotonic: () => clock.monotonic() }), sourceUrls: SOURCE_URLS, streamLimits: config,
+      priceStreamFailed: createRecurring({ logger, what: 'price stream' }),
     });
   },
   async api(parts) {

@@ -1,6 +1,6 @@
 /** Why a process cannot work with a Postgres that answers: too old, or a standby where one of its roles needs the primary. */
 import { versionFault, type ServerFacts } from '../../engine/log/postgres/server.js';
-import type { RoleName } from './role-names.js';
+import type { RoleName } from './roles.js';
 
 export interface Unfit {
   /** The rest of a sentence that begins with the server: what is wrong, and what to do. */

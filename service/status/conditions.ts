@@ -1,17 +1,17 @@
 /** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
 import { RequestError } from '../../engine/records/errors.js';
-import { UnusableLog, type Log, type Stream } from '../../engine/log/log.js';
+import { UnusableLog, type Log } from '../../engine/log/log.js';
 import { tellsNoTime } from '../../engine/log/open-log.js';
 import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
 import { reading, type Reading } from '../../engine/state-table.js';
 import type { Config } from '../config.js';
 import type { Logger } from '../logger.js';
-import type { RoleName } from '../process/role-names.js';
+import { databasesOf, stampsCommands, writtenBy, type DatabaseName, type RoleName } from '../process/roles.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from '../machine/clock.js';
 import { directoriesOf, watchDisks, type SpaceOf } from '../machine/disk.js';
 import { awayText, tellsTrouble, troubleWith } from './log-trouble.js';
 import { createProbe, type Probe } from './probe.js';
-import { clockState, databaseState, diskState, type DatabaseName, type DatabaseState } from './process-state.js';
+import { clockState, databaseState, diskState, type DatabaseState } from './process-state.js';
 
 /** The machine that a process runs on; tests give another one. */
 export interface Machine {
@@ -54,25 +54,6 @@ const DISTRUSTED = 'the log has lost records or contradicts itself';
 const CLOCK_RETRY_S = 5;
 const DISK_RETRY_S = 30;
 
-/** The databases that each role uses. */
-const USES: Readonly<Record<RoleName, readonly DatabaseName[]>> = {
-  engine: ['log'], indexer: ['log'], projections: ['log', 'read models'], query: ['log', 'read models'], api: ['log', 'read models'],
-  lane: ['log', 'outbox'], feed: ['log', 'outbox'], settlement: ['log', 'outbox'], prices: ['log', 'outbox'], relayer: ['log', 'read models', 'outbox'],
-};
-
-/** The databases without which these roles cannot start. */
-export function databasesOf(roles: ReadonlySet<RoleName>): readonly DatabaseName[] {
-  return (['log', 'read models', 'outbox'] as const).filter((name) => [...roles].some((role) => USES[role].includes(name)));
-}
-
-/** The roles that stamp commands and write them to the log, or write their outcomes. */
-export const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer', 'prices', 'relayer'];
-
-/** The streams of the log to which the roles append. */
-export function writtenBy(roles: ReadonlySet<RoleName>): readonly Stream[] {
-  return [...STAMPING.some((role) => roles.has(role)) ? ['commands'] as const : [], ...roles.has('engine') ? ['outcomes'] as const : []];
-}
-
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
   const { config, roles, historyMs, logFailure = () => undefined, logger, signal, machine: { clocks, spaceOf, lookEveryMs } } = options;
@@ -91,7 +72,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
   const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellTrouble), disk.look()]); }, lookEveryMs).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
-  const stampsCommands = STAMPING.some((role) => roles.has(role));
+  const stamps = stampsCommands(roles);
 
   return {
     clock,
@@ -118,7 +99,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
           ],
         };
       }))),
-      reading(clockState, () => [{ ...clock.state(), stampsCommands }]),
+      reading(clockState, () => [{ ...clock.state(), stampsCommands: stamps }]),
       reading(diskState, () => {
         const shortage = disk.shortage();
         return disk.disks().toSorted((a, b) => a.freeBytes - b.freeBytes).map((each) => ({ ...each, shortage }));

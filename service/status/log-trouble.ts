@@ -1,6 +1,6 @@
 /** Why requests are refused for the sake of the log: it refuses what this process must do, or has been silent for a while. */
 import { LogRefused } from '../../engine/log/log.js';
-import type { DatabaseName } from './process-state.js';
+import type { DatabaseName } from '../process/roles.js';
 import type { Found, Probe } from './probe.js';
 
 type Away = Extract<Found<unknown>, { answers: false }>;

@@ -2,7 +2,7 @@
 import { Type, type Static } from '../../engine/records/schema-types.js';
 import type { Alert, Metric, StateTable } from '../../engine/state-table.js';
 import * as field from '../../engine/records/answer-fields.js';
-import { ROLE_NAMES, type RoleName } from '../process/role-names.js';
+import { DATABASES, ROLE_NAMES, type DatabaseName, type RoleName } from '../process/roles.js';
 
 const clockSchema = field.answer('ClockReadiness', {
   trusted: Type.Boolean({ description: 'While the clock is not trusted, orders are refused and no time passes in the history.' }),
@@ -47,9 +47,6 @@ export const clockState: StateTable<ClockState & { readonly stampsCommands: bool
     },
   ],
 };
-
-const DATABASES = ['log', 'read models', 'outbox'] as const;
-export type DatabaseName = typeof DATABASES[number];
 
 const databaseSchema = field.answer('DatabaseReadiness', {
   name: field.oneOf(DATABASES, 'What the database is for.'), answers: Type.Boolean(),

@@ -9,7 +9,7 @@ import { assetState, passedOverState, pricesState, priceSourceState, quickMarket
 import { projectionState } from '../../projections/role-state.js';
 import { readModelsState, streamsState } from '../../query/role-state.js';
 import { relayerState } from '../../command/relayer/role-state.js';
-import type { RoleName } from '../process/role-names.js';
+import type { RoleName } from '../process/roles.js';
 import { intakeState, kafkaState, settlementState } from '../../command/settlement/role-state.js';
 import { clockState, connectionsState, counted, databaseState, diskState, given } from './process-state.js';
 

@@ -55,6 +55,25 @@ describe('architecture: arrows can fail', () => {
     accepts(arrows, { 'command/orders/a.ts': importing('../signing/b') });
   });
 
+  it('for the roles: each knows its context, and nothing of the process that starts it', () => {
+    for (const role of ['engine/role.ts', 'projections/role.ts', 'query/role.ts']) {
+      finds(arrows, { [role]: importing('../service/process/b') }, / may import /);
+      finds(arrows, { [role]: importing('../command/chain/b') }, / may import /);
+    }
+    for (const room of ['feed', 'indexer', 'lane', 'settlement']) {
+      finds(arrows, { [`command/${room}/role.ts`]: importing('../../service/api/b') }, / may import /);
+    }
+    for (const room of ['orders', 'relayer', 'prices']) {
+      finds(arrows, { [`command/${room}/role.ts`]: importing('../../service/status/b') }, / may import /);
+      finds(arrows, { [`command/${room}/role.ts`]: importing('../../query/b') }, / may import /);
+    }
+    accepts(arrows, { 'engine/role.ts': importing('./run/b'), 'query/role.ts': importing('../service/api/b') });
+    for (const [role, other] of [['relayer', 'keeper'], ['prices', 'quick']] as const) {
+      accepts(arrows, { [`command/${role}/role.ts`]: importing(`../${other}/b`) });
+      finds(arrows, { [`command/${role}/a.ts`]: importing(`../${other}/b`) }, /do not know each other/);
+    }
+  });
+
   it('around service: it imports neither the tools nor the stack, and those two know little of each other', () => {
     for (const other of ['tools', 'stack']) finds(arrows, { 'service/process/a.ts': importing(`../../${other}/b`) }, /knows neither the programs beside it/);
     finds(arrows, { 'tools/a.ts': importing('../stack/chain/anvil') }, /not how they are started/);

@@ -1,7 +1,10 @@
 /** Which folder may import which: the arrows between the parts of the system. */
 import { FOLDERS, eachSource, isOneOf, type Rule } from './project.js';
 
-/** The rows hold for the file `of`, or for the files below the folder `of`, that no longer row names. Patterns are files, or folders with `/*`. */
+/**
+ * The rows hold for the file `of`, or for the files below the folder `of`, that no longer row names. Patterns are files, or folders with
+ * `/*`.
+ */
 interface Arrow {
   readonly of: string;
   /** What it may import, itself included. */
@@ -28,7 +31,8 @@ const ARROWS: readonly Arrow[] = [
   { of: 'contracts-abi', may: ['contracts-abi/*'], because: 'the contracts know nothing of the exchange' },
 
   { of: 'engine', may: GOING, because: 'what every part of the engine uses can use none of them' },
-  ...['engine/role', 'engine/role-state'].map((of) => ({ of, may: ['engine/*'], because: 'the role puts the engine together and knows nobody outside' })),
+  ...['engine/role', 'engine/role-state'].map((of) => (
+    { of, may: ['engine/*'], because: 'the role puts the engine together and knows nobody outside' })),
   {
     of: 'engine/records', may: ['engine/records/*', 'engine/log/log'],
     because: 'the vocabulary needs nothing but the size of a record, which the log\'s port promises',
@@ -54,7 +58,9 @@ const ARROWS: readonly Arrow[] = [
   // A role may be made of two users of the lane.
   ...([['relayer', 'keeper'], ['prices', 'quick']] as const).map(([role, other]) => ({
     of: `command/${role}/role`, because: 'the role runs both users of the lane',
-    may: [`command/${role}/*`, `command/${other}/*`, ...KIT, 'command/lane/*', 'command/chain/*', 'command/signing/*', ...ENGINE],
+    may: [
+      `command/${role}/*`, `command/${other}/*`, ...role === 'relayer' ? KIT : [], 'command/lane/*', 'command/chain/*', 'command/signing/*', ...ENGINE,
+    ],
   })),
   {
     of: 'command/feed', may: ['command/feed/*', 'command/lane/requests', 'command/lane/session', ...ENGINE],
@@ -63,7 +69,10 @@ const ARROWS: readonly Arrow[] = [
   { of: 'command', may: ['command/*', 'contracts-abi/*', ...KIT, ...ENGINE], because: 'command is below the service' },
 
   { of: 'projections', may: ['projections/*', ...RECORDS], because: 'read models are folded from recorded outcomes and nothing else' },
-  { of: 'projections/thread', may: ['projections/*', 'engine/log/open-log', ...RECORDS], because: 'a thread opens the log itself: connections cannot be passed to it' },
+  {
+    of: 'projections/thread', may: ['projections/*', 'engine/log/open-log', ...RECORDS],
+    because: 'a thread opens the log itself: connections cannot be passed to it',
+  },
   { of: 'query', may: ['query/*', ...KIT, ...RECORDS], because: 'it reads tables and records; the tables are the contract, not the code that fills them' },
 
   { of: 'service/api', may: ['service/api/*', 'engine/records/*', 'engine/running-role'], because: 'what an endpoint is made of serves everybody who has endpoints, and knows none of them' },

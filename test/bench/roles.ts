@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../support/role-processes.js';
 import { spawnService, spawnStack, type SpawnedService } from '../support/service-process.js';
-import { ROLE_NAMES } from '../../service/process/role-names.js';
+import { ROLE_NAMES } from '../../service/process/roles.js';
 import type { BenchLine } from './line.js';
 import type { LoadResult } from './load.js';
 import { CONNECTIONS, load, orderSigner } from './order-load.js';

@@ -1,11 +1,8 @@
 /** Permits and exposure on the order's way in: whose permit it is, in which order things are refused, and what is held for how long. */
 import assert from 'node:assert/strict';
 import { Signature, TypedDataEncoder, type Wallet } from 'ethers';
-import { syncPosition, type SyncParts } from '../../command/chain/sync-position.js';
-import { ChainUnavailable } from '../../command/chain/chain.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { permitTypes, preparePermits, type SigningDomain } from '../../command/signing/typed-data.js';
-import type { SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import {
   START_MS, START_S, alice, anOrder, bob, bodyOf, createCommandStack, domain, refused, signOrder, type CommandStack, type Fields,
@@ -99,47 +96,5 @@ describe('exposure on the order\'s way in', () => {
     stack.exposure = { hold: () => Promise.reject(new RequestError('insufficient_balance')) };
     assert.equal((await place()).position, first.position);
     await refused(place({ nonce: 2 }), 'insufficient_balance');
-  });
-});
-
-describe('syncing a position', () => {
-  const parts = (over: Partial<SyncParts>): SyncParts => ({
-    marketId: domain.verifyingContract, user: alice.address, recordedBlock: () => 7, catchUp: () => Promise.resolve(), now: () => 5,
-    readShares: () => Promise.resolve({ yes: 3n, no: 2n ** 200n }), submit: () => assert.fail('nothing to submit'),
-    known: () => Promise.resolve({ yesShares: 3n, noShares: 0n }), ...over,
-  });
-  const outcomeOf = (type: string) => Promise.resolve({ position: 40, outcome: { at: 5, events: [{ type } as never] } });
-
-  it('sends the balances of the block that the history has got to', async () => {
-    const commands: SyncPosition[] = [];
-    const position = await syncPosition(parts({ submit: (command) => {
-      commands.push(command);
-      return outcomeOf('PositionSynced');
-    } }));
-    assert.equal(position, 40);
-    assert.deepEqual(commands, [{
-      kind: 'SyncPosition', v: 1, at: 5, marketId: domain.verifyingContract, user: alice.address, yesShares: '3', noShares: String(2n ** 200n), block: 7,
-    }]);
-  });
-
-  it('records nothing where the position is right already', async () => {
-    assert.equal(await syncPosition(parts({ known: () => Promise.resolve({ yesShares: 3n, noShares: 2n ** 200n }) })), undefined);
-  });
-
-  it('reads again when the chain moved on in between, and gives up in the end', async () => {
-    let block = 7;
-    const blocks: number[] = [];
-    const moving = { recordedBlock: () => block, submit: ({ block: of }: SyncPosition) => {
-      blocks.push(of);
-      return outcomeOf(block++ < 9 ? 'CommandRejected' : 'PositionSynced');
-    } };
-    await syncPosition(parts(moving));
-    assert.deepEqual(blocks, [7, 8, 9]);
-    await refused(syncPosition(parts({ submit: () => outcomeOf('CommandRejected') })), 'chain_unavailable');
-  });
-
-  it('says so when the chain cannot be asked', async () => {
-    await refused(syncPosition(parts({ catchUp: () => Promise.reject(new ChainUnavailable(1, 'down')) })), 'chain_unavailable');
-    await refused(syncPosition(parts({ recordedBlock: () => undefined })), 'chain_unavailable');
   });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { allEndpoints, pages } from '../../service/endpoints.js';
 import { roleOf } from '../support/role-of.js';
-import type { Role } from '../../service/api/endpoint.js';
+import type { EndpointRole } from '../../service/api/endpoint.js';
 
 const HASH = `0x${'a1'.repeat(32)}`;
 
@@ -12,7 +12,7 @@ describe('service: the role that serves a request', () => {
   });
 
   it('is `api` for orders, `relayer` for what users sign, `every` for what a process says of itself, `query` for the rest', () => {
-    const of = (role: Role) => allEndpoints.filter((each) => each.role === role).map(({ id }) => id).sort();
+    const of = (role: EndpointRole) => allEndpoints.filter((each) => each.role === role).map(({ id }) => id).sort();
     assert.deepEqual(of('api'), ['cancelOrder', 'getOrder', 'placeOrder', 'syncPosition']);
     assert.deepEqual(of('every'), ['getAsyncapi', 'getConfig', 'getContracts', 'getLiveness', 'getMetrics', 'getOpenapi', 'getReadiness']);
     assert.deepEqual(of('relayer'), [
@@ -22,7 +22,7 @@ describe('service: the role that serves a request', () => {
     assert.ok(allEndpoints.every(({ role, method }) => role !== 'query' || method === 'GET'));
   });
 
-  const cases: [method: string, target: string, role: Role, why: string][] = [
+  const cases: [method: string, target: string, role: EndpointRole, why: string][] = [
     ['GET', '/api/v1/orders?trader=0x1', 'query', 'the query does not count'],
     ['HEAD', '/api/v1/orders', 'query', 'as GET'],
     ['POST', '/api/v1/orders', 'api', 'the same path, another method'],

@@ -36,8 +36,8 @@ describe('query: candles', () => {
     await models.advance(7, undefined, (DAY + 61) * 1_000);
     const { body, position, headers } = await read({ interval: '1m', outcome: 0 });
     assert.equal(body, `{"marketId":"${marketId}","outcome":0,"interval":"1m","candles":[`
-      + `{"start":${DAY},"open":300000,"high":700000,"low":200000,"close":200000,"volume":18446744073709551617,"trades":3,"closed":true}, `
-      + ` {"start":${DAY + 60},"open":400000,"high":400000,"low":400000,"close":400000,"volume":5,"trades":1,"closed":false}],"count":2}`.slice(1));
+    + `{"start":${DAY},"open":300000,"high":700000,"low":200000,"close":200000,"volume":18446744073709551617,"trades":3,"closed":true}, `
+    + ` {"start":${DAY + 60},"open":400000,"high":400000,"low":400000,"close":400000,"volume":5,"trades":1,"closed":false}],"count":2}`.slice(1));
     assert.deepEqual([position, headers], [6, undefined]);
     for (const [interval, trades] of [['5m', 4], ['15m', 4], ['1h', 4], ['1d', 4]] as const) {
       assert.deepEqual(bodyOf(await read({ interval, outcome: 0 })).candles, [{

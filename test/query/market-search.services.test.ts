@@ -35,7 +35,8 @@ describe('query: market search', () => {
     const { body, position } = await searchMarkets(models.db, {});
     const listed = JSON.parse((await markets(models.db, {})).body) as Found;
     const more = [['disputed', 0], ['proposed', 7], ['expired', 0], ['open', 7]] as const;
-    assert.deepEqual(JSON.parse(body), { markets: listed.markets.map((each, i) => ({ ...each, state: more[i]![0], totalVolume: more[i]![1] })), count: 4 });
+    const shown = listed.markets.map((each, i) => ({ ...each, state: more[i]![0], totalVolume: more[i]![1] }));
+    assert.deepEqual(JSON.parse(body), { markets: shown, count: 4 });
     assert.equal(listed.markets[3]!.bestAskPrice, 650_000);
     assert.equal(position, 6);
   });

@@ -1,4 +1,4 @@
-/** Every list in pages: from cursor to cursor they have the entries of the whole list, once each, also while new entries come; spoilt cursors are refused. */
+/** Every list in pages: from cursor to cursor the entries of the whole list, once each, also while new ones come; spoilt cursors are refused. */
 import assert from 'node:assert/strict';
 import { failedClaims, pendingClaims } from '../../query/claims.js';
 import { ordersOfTrader, ordersOfUser } from '../../query/orders/orders.js';

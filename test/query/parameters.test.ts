@@ -4,8 +4,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import {
-  address, chainId, limit, marketId, marketReference, moment, optional, orderHash, outcome, position, text, transactionHash, withDefault,
-  type ParameterKind,
+  address, chainId, limit, marketId, marketReference, moment, optional, orderHash, outcome, position, text, transactionHash, valueOf, withDefault,
+  type RequestField,
 } from '../../service/api/request-fields.js';
 
 const ADDRESS = `0x${'aB'.repeat(20)}`;
@@ -18,7 +18,7 @@ const sent = text(Type.String());
 const kinds = {
   address, chainId, marketId, marketReference, moment, orderHash, outcome, position, transactionHash, limit50, fromZero, sent,
   optionalMarketId: optional(marketId), optionalChainId: optional(chainId), optionalOutcome: optional(outcome), optionalPosition: optional(position),
-} as const satisfies Record<string, ParameterKind<unknown>>;
+} as const satisfies Record<string, RequestField<unknown>>;
 type Kind = keyof typeof kinds;
 
 describe('query: parameters', () => {
@@ -48,7 +48,7 @@ describe('query: parameters', () => {
   ];
   for (const [kind, value, result] of accepted) {
     it(`${kind} takes ${JSON.stringify(value)}`, () => {
-      assert.deepEqual(kinds[kind].parse({ name: 'parameter', value }), result);
+      assert.deepEqual(kinds[kind].parse(value), result);
     });
   }
 
@@ -72,7 +72,7 @@ describe('query: parameters', () => {
   for (const [kind, code, values] of refused) {
     for (const value of values) {
       it(`${kind} refuses ${JSON.stringify(value)} with ${code}`, () => {
-        const error = errorOf(() => kinds[kind].parse({ name: 'parameter', value }));
+        const error = errorOf(() => valueOf<unknown>('parameter', kinds[kind], value));
         assert.deepEqual([error.code, error.isUnavailable, error.fields.map(({ field }) => field)], [code, false, ['/parameter']]);
         assert.ok(code === 'invalid_request' || kinds[kind].errors.includes(code as never), `${kind} does not name ${code} among its errors`);
       });
@@ -82,26 +82,26 @@ describe('query: parameters', () => {
   for (const kind of Object.keys(kinds) as Kind[]) {
     it(`${kind} takes undefined just where it is not required`, () => {
       if (!kinds[kind].required) {
-        assert.doesNotThrow(() => kinds[kind].parse({ name: 'user', value: undefined }));
+        assert.doesNotThrow(() => valueOf<unknown>('user', kinds[kind], undefined));
         return;
       }
-      const error = errorOf(() => kinds[kind].parse({ name: 'user', value: undefined }));
+      const error = errorOf(() => valueOf<unknown>('user', kinds[kind], undefined));
       assert.deepEqual([error.code, error.fields], ['invalid_request', [{ field: '/user', message: 'required' }]]);
     });
 
     it(`${kind} refuses a parameter that is repeated or nested`, () => {
       for (const value of [[ADDRESS, ADDRESS], { a: '1' }, 7, null]) {
-        const error = errorOf(() => kinds[kind].parse({ name: 'user', value }));
+        const error = errorOf(() => valueOf<unknown>('user', kinds[kind], value));
         assert.deepEqual([error.code, error.fields], ['invalid_request', [{ field: '/user', message: 'given once' }]]);
       }
     });
 
     it(`${kind} takes no text that its schema does not describe`, () => {
       const ajv = new Ajv2020();
-      const { schema, parse } = kinds[kind];
+      const { schema } = kinds[kind];
       const texts = [ADDRESS, BYTES32, `${BYTES32}0`, ADDRESS.slice(2), '0', '1', '100', '101', '-1', 'YES', '2', String(Number.MAX_SAFE_INTEGER)];
       for (const value of texts) {
-        const takes = isTaken(() => parse({ name: 'parameter', value }));
+        const takes = isTaken(() => valueOf<unknown>('parameter', kinds[kind], value));
         const described = ajv.validate(schema, value) || (/^-?\d+$/.test(value) && ajv.validate(schema, Number(value)));
         assert.equal(takes, described, value);
       }

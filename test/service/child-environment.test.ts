@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { parseConfig, type Config } from '../../service/config.js';
-import { ROLE_NAMES, type RoleName } from '../../service/process/role-names.js';
+import { ROLE_NAMES, type RoleName } from '../../service/process/roles.js';
 import { childEnvironment } from '../../stack/child-environment.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 /** The page about the roles, held against the program: its table says what each role says of itself. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { ROLE_NAMES, ROLES } from '../../service/process/role-names.js';
+import { ROLE_NAMES, ROLES } from '../../service/process/roles.js';
 
 describe('service: docs/roles.md', () => {
   it('has the table of the roles, in their order of starting', async () => {

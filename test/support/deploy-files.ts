@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { settingsHelp } from '../../service/config.js';
-import { ROLE_NAMES } from '../../service/process/role-names.js';
+import { ROLE_NAMES } from '../../service/process/roles.js';
 
 /** The names of all settings. */
 export const SETTING_NAMES: readonly string[] = settingsHelp().split('\n').map((line) => line.split(' ')[0] ?? '');

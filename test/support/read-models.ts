@@ -42,7 +42,8 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
   markets: (n) => ({
     number: n, market_id: bytes32(n), question: `Question ${n}?`, description: `Description ${n}`, category: 'general',
     contract_address: address(1_000 + n), maker: address(99), expiration: 2_000_000_000, chain_id: 31_337, kind: 'standard',
-    closed: false, resolved: false, winning_outcome: null, yes_token: null, no_token: null, created_at_ms: 1_700_000_000_999, opened_position: n, proposal: 0,
+    closed: false, resolved: false, winning_outcome: null, yes_token: null, no_token: null, created_at_ms: 1_700_000_000_999, opened_position: n,
+    proposal: 0,
   }),
   orders: (n) => ({
     number: n, order_hash: bytes32(n), market_id: bytes32(1), trader: address(1), side: 0, outcome: 0, price: 500_000, size: 100,

@@ -1,12 +1,12 @@
 /** Which role's processes serve a request, by the table of endpoints: what a proxy in front of the roles has to know. */
 import { allEndpoints, pages } from '../../service/endpoints.js';
-import type { Endpoint, Role } from '../../service/api/endpoint.js';
+import type { Endpoint, EndpointRole } from '../../service/api/endpoint.js';
 
 /**
  * The role of the processes that answer a request. `target` is a path, with or without a query. HEAD is served like GET. When no endpoint
  * has the path and the method, the role of the path's other methods counts; for an unknown path, every process gives the same refusal.
  */
-export function roleOf(method: string, target: string): Role {
+export function roleOf(method: string, target: string): EndpointRole {
   const endpoint = endpointAt(method, target);
   if (endpoint !== undefined) return endpoint.role;
   const [path = ''] = target.split('?', 1);

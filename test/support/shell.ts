@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { cancelOrder } from '../../command/orders/cancel-order.js';
 import type { placeOrder } from '../../command/orders/place-order.js';
-import { syncPosition, type SyncPosition } from '../../command/orders/sync-position.js';
+import { syncPosition, type SyncPositionHandler } from '../../command/orders/sync-position.js';
 import { relayEndpoints } from '../../command/relayer/endpoints.js';
 import { getUserNonces } from '../../command/relayer/user-nonces.js';
 import type { listEvents } from '../../query/history/list-events.js';
@@ -49,7 +49,7 @@ export interface ShellOptions {
 export interface TestHandlers {
   readonly placeOrder: Handle<typeof placeOrder>;
   readonly cancelOrder: Handle<typeof cancelOrder>;
-  readonly syncPosition: SyncPosition;
+  readonly syncPosition: SyncPositionHandler;
   readonly listEvents: Handle<typeof listEvents>;
   readonly streamPrices: Handle<typeof streamPrices>;
   readonly getContracts: Handle<typeof getContracts>;

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
-import { ROLE_NAMES, type RoleName } from '../../service/process/role-names.js';
+import { ROLE_NAMES, type RoleName } from '../../service/process/roles.js';
 import { crashChain, type CrashChain } from '../support/crash-chain.js';
 import { eventsOf, isSettled, provesAnswers, provesFills, readHistory } from '../support/crash-checks.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';

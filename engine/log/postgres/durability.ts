@@ -30,9 +30,14 @@ export function unsafeCommits({ fsync, synchronous_commit: commit, synchronous_s
   ];
 }
 
-/** What is unsafe about the commits of a session at the URL, like those that append. Rejects with the driver's errors when it cannot be reached. */
+/**
+ * What is unsafe about the commits of a session at the URL, like those that append. Rejects with the driver's errors when
+ * Postgres cannot be reached.
+ */
 export async function unsafeCommitsAt(url: string): Promise<readonly string[]> {
-  const connection = createConnection({ url, name: 'prediction-exchange start', connectTimeoutMs: TIMEOUT_MS, statementTimeoutMs: TIMEOUT_MS });
+  const connection = createConnection({
+    url, name: 'prediction-exchange start', connectTimeoutMs: TIMEOUT_MS, statementTimeoutMs: TIMEOUT_MS,
+  });
   try {
     const { rows: [settings] } = await (await connection.get()).query<CommitSettings>(SETTINGS);
     return settings === undefined ? [] : unsafeCommits(settings);

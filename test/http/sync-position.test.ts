@@ -1,8 +1,8 @@
 /** `POST /positions/{marketId}/sync` at the shell: every way to name market and user, and every one that is refused. */
 import assert from 'node:assert/strict';
+import type { SyncPositionHandler } from '../../command/orders/sync-position.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { ClientErrorCode } from '../../service/api/errors.js';
-import type { SyncPosition } from '../../command/orders/sync-position.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
 
@@ -13,7 +13,7 @@ const OTHER = `0x${'cd'.repeat(20)}`;
 const PATH = `/api/v1/positions/${MARKET}/sync`;
 
 /** Knows one contract, and answers with whom it was asked for. */
-const syncPosition: SyncPosition = ({ market, user }) => {
+const syncPosition: SyncPositionHandler = ({ market, user }) => {
   if ('contractAddress' in market && market.contractAddress !== CONTRACT) return Promise.reject(new RequestError('unknown_market'));
   const marketId = 'marketId' in market ? market.marketId : MARKET;
   const position = { yesShares: 1n, noShares: 0n, totalInvested: 2n ** 64n };

@@ -1,0 +1,63 @@
+/** The integers in bodies of orders. A fault's message is the field's rule, as text that follows the field's name: "is …". */
+import type { ErrorCode } from '../../engine/records/errors.js';
+import { Type, type TObject, type TSchema } from '../../engine/records/schema-types.js';
+import { record } from '../../engine/records/fields.js';
+import { FieldFault, type RequestField } from '../../service/api/request-fields.js';
+import { uintText } from './uint.js';
+
+interface Bounds {
+  readonly min?: 0 | 1;
+  readonly max: bigint;
+  readonly description: string;
+  /** The rule. Default: the bounds. */
+  readonly rule?: string;
+  /** Of a fault. Default: invalid_request. */
+  readonly code?: ErrorCode;
+}
+
+/** A required field. Every value that `read` does not know breaks the rule. */
+export function ruledField<T>(schema: TSchema, rule: string, read: (value: unknown) => T | undefined, code: ErrorCode = 'invalid_request'): RequestField<T> {
+  // One fault for all values: most are thrown away with their request.
+  const fault = new FieldFault(code, rule);
+  return { schema, required: true, errors: code === 'invalid_request' ? [] : [code], parse: (value) => read(value) ?? fault };
+}
+
+/** An unsigned integer in decimal digits, sent as a JSON integer, exact at any size, or as a decimal string. */
+export function uint({ min = 0, max, description, rule = `is an integer of ${min} to ${max}`, code }: Bounds): RequestField<string> {
+  const isSmall = max <= BigInt(Number.MAX_SAFE_INTEGER);
+  const maxNumber = isSmall ? Number(max) : Number.MAX_SAFE_INTEGER;
+  const digits = `[1-9][0-9]{0,${String(max).length - 1}}`;
+  const schema = eitherOf(
+    Type.Integer({ minimum: min, ...(isSmall ? { maximum: maxNumber } : {}) }), Type.String({ pattern: min === 0 ? `^(0|${digits})$` : `^${digits}$` }),
+    `${description} An integer of ${min} to ${max}, as a JSON integer or as a decimal string.`,
+  );
+  return ruledField(schema, rule, (value) => {
+    if (typeof value === 'number') return Number.isSafeInteger(value) && value >= min && value <= maxNumber ? String(value) : undefined;
+    const text = uintText(value, max);
+    return text === '0' && min > 0 ? undefined : text;
+  }, code);
+}
+
+/** One of a few integers, sent as a JSON integer or as a decimal string; `meaning` lists them with their meaning. */
+export function choice<const V extends number>(
+  values: readonly V[], { meaning, description }: { readonly meaning: string; readonly description: string },
+): RequestField<V> {
+  const texts = Object.fromEntries(values.map((each) => [each, String(each)])) as Record<V, string>;
+  const schema = eitherOf(
+    Type.Integer({ enum: [...values] }), Type.String({ enum: Object.values<string>(texts) }), `${description} As a JSON integer or as a decimal string.`,
+  );
+  return ruledField(schema, `is ${meaning}`, (value) => {
+    for (const each of values) if (each === value || texts[each] === value) return each;
+    return undefined;
+  });
+}
+
+/** A JSON integer or a decimal string. Exactly one of the two fits, so that generated clients get a union of two types. */
+function eitherOf(integer: TSchema, text: TSchema, description: string): TSchema {
+  return Type.Unsafe({ oneOf: [integer, text], description });
+}
+
+/** The schema of an object with exactly these fields, all required. */
+export function objectSchema(fields: Readonly<Record<string, Pick<RequestField<unknown>, 'schema'>>>): TObject {
+  return record(Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])));
+}
