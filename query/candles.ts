@@ -10,7 +10,7 @@ import * as kind from '../service/api/request-fields.js';
 import { asset, AssetPrice, requireAsset, type Assets } from './asset.js';
 import type { Database } from './database.js';
 import { cursor, keyAfter, NextCursor, page } from './paging.js';
-import { ofMarket, read, type Reads } from './reading.js';
+import { ofMarket, read, type SharedReads } from './reading.js';
 import { bytes, hex, jsonArray, jsonObject, positionOf, timeOf, type Answer, type Statement } from './statement.js';
 
 /** The lengths of candles in seconds, by their names in requests. */
@@ -40,7 +40,8 @@ const OF_MARKET: Statement = {
       select number, at_ms from trades where market_id = $1 and settlement < 2 order by number limit 1
     ), page as materialized (
       select start, open, high, low, close, volume, trades,
-        (start + $4::integer) * 1000 <= ${timeOf('trades')} and last_fill < coalesce((select number from unsettled), ${Number.MAX_SAFE_INTEGER}) as closed
+        (start + $4::integer) * 1000 <= ${timeOf('trades')}
+          and last_fill < coalesce((select number from unsettled), ${Number.MAX_SAFE_INTEGER}) as closed
       from candles
       where series = (select first_fill * 2 + $2::smallint from market_volumes where market_id = $1) and interval_s = $4::integer
         and start >= $5::bigint and start < $6::bigint
@@ -50,7 +51,8 @@ const OF_MARKET: Statement = {
       select ${hex('market_id')} as "marketId", $2::smallint as outcome, $3::text as interval, ${candles()} as candles,
         (select count(*) from page) as count
       from markets where market_id = $1`)} as body, ${lastStart()} as last,
-      $8::boolean and least(${timeOf('trades')}, (select at_ms from unsettled)) >= ${endOfPage()} as closed, ${positionOf(['markets', 'trades'])} as position`,
+      $8::boolean and least(${timeOf('trades')}, (select at_ms from unsettled)) >= ${endOfPage()} as closed,
+      ${positionOf(['markets', 'trades'])} as position`,
 };
 
 /** $1 asset, the others as above without the outcome. A candle is closed once a later one has begun. */
@@ -151,18 +153,18 @@ export const getCandles = defineEndpoint({
       'one hour': {
         marketId: example.marketId, outcome: 0, interval: '1h', count: 1,
         candles: [{
-          start: example.placedAt - example.placedAt % 3_600, open: 580_000, high: 620_000, low: 580_000, close: 600_000, volume: 81_500_000, trades: 311,
-          closed: true,
+          start: example.placedAt - example.placedAt % 3_600, open: 580_000, high: 620_000, low: 580_000, close: 600_000,
+          volume: 81_500_000, trades: 311, closed: true,
         }],
       },
     },
   },
-}, ({ db }: Reads) => (params) => candlesOfMarket(db, params));
+}, ({ db, share }: SharedReads) => share('candles', ['markets', 'trades'], (params) => candlesOfMarket(db, params)));
 
 export const getPriceCandles = defineEndpoint({
   ...read, tag: 'Prices', errors: ['unknown_asset', 'unavailable'],
   id: 'getPriceCandles', path: '/api/v1/prices/{asset}/candles', summary: 'Candles of an asset\'s price',
-  description: `${CANDLE_TEXT} \`volume\` and \`trades\` are 0, since a source of prices tells none; \`prices\` is the number of prices.`,
+  description: `${CANDLE_TEXT} \`volume\` and \`trades\` are 0, since sources of prices tell none.`,
   parameters: { asset, ...pageParameters },
   answer: {
     description: 'The candles.',
@@ -185,7 +187,10 @@ export const getPriceCandles = defineEndpoint({
       },
     },
   },
-}, (ports: Reads & Assets) => (params) => {
-  requireAsset(params.asset, ports);
-  return candlesOfAsset(ports.db, params);
+}, ({ db, share, ...assets }: SharedReads & Assets) => {
+  const shared = share('price_candles', ['prices'], (params: CandlePage & { asset: string }) => candlesOfAsset(db, params));
+  return (params) => {
+    requireAsset(params.asset, assets);
+    return shared(params);
+  };
 });

@@ -8,7 +8,7 @@ import { inQuery } from '../service/api/parameter.js';
 import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
 import { NextCursor, pageOfListing, pageParameters } from './paging.js';
-import { read, type Reads } from './reading.js';
+import { read, type Reads, type SharedReads } from './reading.js';
 import { bytes, hex, listing, type Answer, type Page, type RowSource } from './statement.js';
 import { transactionHash } from './trades.js';
 
@@ -132,7 +132,7 @@ export const listPendingClaims = defineEndpoint({
     }),
     examples: { 'one sent, one not': { pendingClaims: [claim, { ...claim, txHash: '' }], count: 2 }, 'none': { pendingClaims: [], count: 0 } },
   },
-}, ({ db }: Reads) => (page) => pendingClaims(db, page));
+}, ({ db, share }: SharedReads) => share('pending_claims', ['markets', 'claims'], (page) => pendingClaims(db, page)));
 
 export const listFailedClaims = defineEndpoint({
   ...reading,

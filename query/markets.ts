@@ -8,9 +8,9 @@ import * as example from '../service/api/examples.js';
 import * as parameter from '../service/api/parameters.js';
 import type { MarketReference } from '../service/api/request-fields.js';
 import type { Database } from './database.js';
-import { BEST_YES_ASK, CATEGORIES, MARKET_FIELDS, MARKET_STATES, marketSearchParameters, searchMarkets } from './market-search.js';
+import { BEST_YES_ASK, CATEGORIES, MARKET_FIELDS, MARKET_STATES, marketSearchParameters, searchMarkets, type MarketSearch } from './market-search.js';
 import { NextCursor } from './paging.js';
-import { ofMarket, read, type Reads } from './reading.js';
+import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from './statement.js';
 
 const DAY_MS = 86_400_000;
@@ -136,8 +136,12 @@ export const listMarkets = defineEndpoint({
     },
   },
   errors: ['unavailable'],
-}, ({ db }: Reads) => ({ chainId, ...search }) => (
-  Object.values(search).every((each) => each === undefined) ? markets(db, { chainId }) : searchMarkets(db, { chainId, ...search })));
+}, ({ db, share }: SharedReads) => {
+  const all = share('markets', ['markets', 'orders'], (asked: { chainId: number | undefined }) => markets(db, asked));
+  const found = share('market_search', ['markets', 'orders', 'trades'], (asked: MarketSearch) => searchMarkets(db, asked));
+  return ({ chainId, ...search }) => (
+    Object.values(search).every((each) => each === undefined) ? all({ chainId }) : found({ chainId, ...search }));
+});
 
 const chainTotals = field.answer('ChainTotals', {
   chainId: field.ChainId, totalVolume: field.amount('Stablecoin traded since the start'), totalTrades: field.integer('Number of trades since the start.'),
@@ -161,7 +165,7 @@ export const getPlatformStats = defineEndpoint({
     examples: { 'all chains': { chains: [exampleTotals], total_volume: 81_500_000, total_trades: 311 }, 'one chain': exampleTotals },
   },
   errors: ['unavailable'],
-}, ({ db }: Reads) => (params) => platformStats(db, params));
+}, ({ db, share }: SharedReads) => share('platform', ['trades'], (params) => platformStats(db, params)));
 
 export const getMarketStats = defineEndpoint({
   ...ofMarket,

@@ -9,7 +9,7 @@ import type { MarketReference } from '../service/api/request-fields.js';
 import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
 import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from './paging.js';
-import { ofMarket, read, type Reads } from './reading.js';
+import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, soleRow, type Answer, type Statement } from './statement.js';
 
 /** How many of the largest holders `GET /holders/{marketId}` lists. */
@@ -156,7 +156,7 @@ export const getHolders = defineEndpoint({
       },
     },
   },
-}, ({ db }: Reads) => (params) => holders(db, params));
+}, ({ db, share }: SharedReads) => share('holders', ['markets', 'positions'], (params) => holders(db, params)));
 
 const reading = { ...read, tag: 'Users' } as const;
 

@@ -7,7 +7,7 @@ import { inPath, inQuery } from '../service/api/parameter.js';
 import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
 import { NextCursor, pageOfListing, pageParameters } from './paging.js';
-import { read, type Reads } from './reading.js';
+import { read, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonObject, listing, type Answer, type Page, type Statement } from './statement.js';
 import { settlementStatus, transactionHash } from './trades.js';
 
@@ -138,7 +138,7 @@ export const listPendingTrades = defineEndpoint({
       'none': { pendingTrades: [], count: 0 },
     },
   },
-}, ({ db }: Reads) => (page) => pendingTrades(db, page));
+}, ({ db, share }: SharedReads) => share('pending_trades', ['trades'], (page) => pendingTrades(db, page)));
 
 export const listFailedTrades = defineEndpoint({
   ...reading,

@@ -5,7 +5,7 @@ import { Type } from '../engine/records/schema-types.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import type { Database } from './database.js';
-import { ofMarket, type Reads } from './reading.js';
+import { ofMarket, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonObject, type Answer } from './statement.js';
 
 const DAY_S = 86_400;
@@ -66,4 +66,8 @@ export const getTicker = defineEndpoint({
       },
     },
   },
-}, ({ db, now }: Reads) => ({ marketId }) => ticker(db, { marketId, nowMs: now() }));
+}, ({ db, share, now }: SharedReads) => {
+  const shared = share('ticker', ['markets', 'orders', 'trades'], (asked: { marketId: string; nowMs: number }) => ticker(db, asked));
+  // All of one minute are the same.
+  return ({ marketId }) => shared({ marketId, nowMs: Math.floor(now() / MINUTE_MS) * MINUTE_MS });
+});

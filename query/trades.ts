@@ -6,7 +6,7 @@ import * as example from '../service/api/examples.js';
 import * as parameter from '../service/api/parameters.js';
 import type { Database } from './database.js';
 import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from './paging.js';
-import { ofMarket, read, type Reads } from './reading.js';
+import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
 /** How many of the latest trades each listing has. */
@@ -157,7 +157,7 @@ export const getMarketActivity = defineEndpoint({
     }),
     examples: { 'one trade': { marketId: example.marketId, activity: [trade] } },
   },
-}, ({ db }: Reads) => (params) => activityOfMarket(db, params));
+}, ({ db, share }: SharedReads) => share('activity', ['markets', 'trades'], (params) => activityOfMarket(db, params)));
 
 export const listTrades = defineEndpoint({
   ...ofMarket,
@@ -172,7 +172,7 @@ export const listTrades = defineEndpoint({
     }),
     examples: { 'one trade': { marketId: example.marketId, trades: [{ ...trade, outcome: 0 }], count: 1 } },
   },
-}, ({ db }: Reads) => (params) => tradesOfMarket(db, params));
+}, ({ db, share }: SharedReads) => share('trades', ['markets', 'trades'], (params) => tradesOfMarket(db, params)));
 
 export const getUserActivity = defineEndpoint({
   ...read, tag: 'Users',

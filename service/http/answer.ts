@@ -1,5 +1,5 @@
 /** The last step of a request that went well: calls the endpoint's handler and sends what it returns. */
-import type { ApiRequest, Endpoint, Route } from '../api/endpoint.js';
+import type { ApiRequest, Endpoint, Reply, Route, SentReply } from '../api/endpoint.js';
 import type { ClientSignals } from './client-signals.js';
 import { addressKey } from './limits.js';
 import type { Observer } from './observe.js';
@@ -23,10 +23,25 @@ export function answer({ endpoint, handler }: Route, parts: AnswerParts): Step {
       // How long clients listen says nothing about the service.
       response.locals.answeredMs = now();
       await sendStream(request, response, { ...reply, contentType }, parts);
-    } else send(request, response, { ...reply, contentType }, ending);
+    } else send(request, response, { ...await encoded(request, reply), contentType }, ending);
     const { startedMs = 0, answeredMs = now() } = response.locals;
     observer.answered(endpoint, response.statusCode, (answeredMs - startedMs) / 1_000);
   };
+}
+
+/** The reply in the encoding that the client takes. */
+async function encoded({ headers: asked }: StepRequest, reply: Reply): Promise<SentReply> {
+  if (reply.gzipped === undefined) return reply;
+  const headers = { ...reply.headers, Vary: 'Accept-Encoding' };
+  if (!takesGzip(asked['accept-encoding'])) return { ...reply, headers };
+  return { ...reply, body: await reply.gzipped(), headers: { ...headers, 'Content-Encoding': 'gzip' } };
+}
+
+/** Whether the header names gzip, or else anything, with a weight that is not 0 (RFC 9110, 12.5.3). */
+function takesGzip(header: string | string[] = ''): boolean {
+  const codings = String(header).toLowerCase().split(',').map((coding) => coding.split(';').map((part) => part.trim()));
+  const [, weight = 'q=1'] = codings.find(([name]) => name === 'gzip' || name === 'x-gzip') ?? codings.find(([name]) => name === '*') ?? ['', 'q=0'];
+  return !/^q=0(\.0*)?$/.test(weight);
 }
 
 function contentTypeOf({ answer: { contentType = 'application/json' } }: Endpoint): string {

@@ -4,10 +4,9 @@ import type {
   Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReinstated, OrderRested, PositionSynced,
   ResolutionProposed, SettlementSubmitted, SharesTransferred,
 } from '../../engine/records/events.js';
-import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { MarketOutcome, Side } from '../../engine/records/fields.js';
 import { projections } from '../../projections/catalogue.js';
-import { referenceCandles } from '../reference/candles.js';
+import { derivedRows } from '../reference/derived-rows.js';
 import { testDatabase } from '../support/postgres.js';
 import { logOf, outcomesOf, projectTo, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
 
@@ -88,26 +87,6 @@ const NOTHING: Rows = {
   markets: [], orders: [], levels: [], books: [], trades: [], submissions: [], market_volumes: [], minute_volumes: [], positions: [],
   redemptions: [], assertions: [], relays: [], claims: [], prices: [], quick_markets: [],
 };
-
-/** The tables that follow from others: candles, and the counts and sums by trader, market and chain. */
-function derivedOf(outcomes: readonly CommandOutcome[], rows: Partial<Rows>): Rows {
-  const markets = outcomes.flatMap(({ events }, n) => events.flatMap((event) => event.type === 'MarketOpened' ? [{ ...event, openedAt: n }] : []));
-  const chains = markets.map(({ marketId, chainId }) => ({ market_id: marketId, chain_id: String(chainId) }));
-  const open = (rows['orders'] ?? []).filter(({ status }) => status === 0);
-  const positions = rows['positions'] ?? [];
-  const holders = positions.filter((each) => [each['yes_shares'], each['no_shares']].some((shares) => BigInt(shares as string) > 0n));
-  return {
-    order_markets: chains,
-    market_volumes: chains.map((each) => ({ ...each, volume: '0', trades: '0', first_fill: null })),
-    position_markets: chains.map((each, n) => ({ ...each, opened_position: String(markets[n]!.openedAt) })),
-    chain_volumes: [...new Set(markets.map(({ chainId }) => chainId))].map((chain) => ({ chain_id: String(chain), volume: '0', trades: '0' })),
-    open_orders: [...new Set(open.map(({ trader }) => trader))].map((trader) => ({
-      trader, market_id: MARKET, chain_id: null, orders: String(open.filter((each) => each['trader'] === trader).length),
-    })),
-    market_holders: positions.length === 0 ? [] : [{ market_id: MARKET, holders: String(holders.length) }],
-    candles: referenceCandles(outcomes),
-  };
-}
 
 /** What each level is after each outcome that touches it. */
 function levelHistoryOf(history: readonly Event[][]): Rows[string] {
@@ -375,7 +354,7 @@ describe('projections: events', () => {
         const outcomes = outcomesOf(AT, ...history);
         await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 1_000 } });
         const { projection, ...tables } = await readTables(url);
-        const expected = { ...NOTHING, ...derivedOf(outcomes, rows), level_history: levelHistoryOf(history), ...rows };
+        const expected = { ...NOTHING, ...derivedRows(MARKET, outcomes, rows), level_history: levelHistoryOf(history), ...rows };
         const { price_candles: priceCandles, ...others } = tables;
         assert.deepEqual(others, expected);
         assert.equal(rowsOf(tables, 'price_candles').length > 0, rowsOf(tables, 'prices').length > 0, String(priceCandles));
