@@ -7,7 +7,7 @@ import { type Clock, neverFails, type Role } from '../../engine/running-role.js'
 import { reading, type Reading } from '../../engine/state-table.js';
 import { pause } from '../../engine/waiting.js';
 import type { ChainAccess } from '../chain/chain-access.js';
-import { runIndexer, type Indexer } from './indexer.js';
+import { runIndexer, type Indexer, type IndexerOptions } from './indexer.js';
 import { createIndexerState, indexerState, type IndexerState } from './role-state.js';
 
 export interface IndexerPorts {
@@ -21,6 +21,8 @@ export interface IndexerPorts {
   /** Opens the markets of the catalogue; called where there is no chain on which they are created. */
   readonly openCatalogue: (replica: Replica) => Promise<void>;
   readonly clock: Pick<Clock, 'now'>;
+  /** What differs from the indexer's own sizes and times; absent: nothing. */
+  readonly timings?: Pick<IndexerOptions, 'rangeBlocks' | 'advanceEvery' | 'advanceEveryMs' | 'retryMs' | 'longestRetryMs'>;
 }
 
 export const indexer: Role<IndexerPorts> = {
@@ -48,20 +50,17 @@ interface RunningIndexer {
 const OUTCOME_POLL_MS = 50;
 
 /** Resolves when the chain's final blocks are recorded, or at once when the chain cannot be reached. */
-async function startIndexer(access: ChainAccess, { log, replica, clock }: IndexerPorts): Promise<RunningIndexer> {
+async function startIndexer(access: ChainAccess, { log, replica, clock, timings }: IndexerPorts): Promise<RunningIndexer> {
   const { chain, configured: { pollMs, stalledAfterMs }, rpc, report } = access;
   const { chainId } = chain;
-  const { view, outcomeOf } = replica;
   const now = () => clock.now();
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, access.signal]);
   let started: Indexer | undefined;
   await access.begin(async () => {
     const running = started ??= runIndexer({
-      chain, rpc, report, signal, pollMs, stalledAfterMs, outcomeOf, now, random: () => Math.random(),
-      cursor: () => view.cursor(chainId), view, caughtUp: () => caughtUp(log, replica),
-      isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
-      append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
+      ...historyOf(chainId, { log, replica, signal }),
+      chain, rpc, report, signal, pollMs, stalledAfterMs, now, random: () => Math.random(), ...timings,
     });
     await running.advanceNow().catch((error: unknown) => {
       const { stopped } = running.status();
@@ -75,6 +74,18 @@ async function startIndexer(access: ChainAccess, { log, replica, clock }: Indexe
       stopping.abort();
       await started?.done;
     },
+  };
+}
+
+/** What the indexer of a chain reads and writes of the history. */
+export function historyOf(
+  chainId: number, { log, replica, signal }: { readonly log: Log; readonly replica: Replica; readonly signal: AbortSignal },
+): Pick<IndexerOptions, 'cursor' | 'view' | 'caughtUp' | 'isKnownToken' | 'isKnownMarket' | 'append' | 'outcomeOf' | 'digestAt'> {
+  const { view, outcomeOf } = replica;
+  return {
+    view, outcomeOf, cursor: () => view.cursor(chainId), caughtUp: () => caughtUp(log, replica),
+    isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
+    append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
   };
 }
 

@@ -17,7 +17,7 @@ import { checkChains, checkOrder } from '../signing/history-check.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
 import { runIntake, type Intake, type IntakeOptions } from './intake.js';
 import { createSettlementState, intakeState, intakeStateOf, kafkaState, settlementState } from './role-state.js';
-import type { SettlementTimings } from './rules.js';
+import type { QueueRules, SettlementTimings } from './rules.js';
 import { createSettledOnChain } from './settled-on-chain.js';
 import { runSettlement, type Settlement } from './settlement-worker.js';
 
@@ -40,8 +40,9 @@ export interface SettlementPorts {
   /** A new UUID. */
   readonly newId: () => string;
   readonly report: Report;
-  /** What differs from the worker's own times; absent: nothing. */
+  /** What differs from the worker's own times and rules; absent: nothing. */
   readonly timings?: Partial<SettlementTimings>;
+  readonly rules?: Partial<QueueRules>;
 }
 
 export const settlement: Role<SettlementPorts> = {
@@ -83,7 +84,7 @@ interface Surroundings {
 }
 
 async function startSettlement(access: ChainAccess, { intake, ports, stopping, foreign }: Surroundings) {
-  const { log, clock, askToAdvance, domains, laneUser, newId, timings = {} } = ports;
+  const { log, clock, askToAdvance, domains, laneUser, newId, timings = {}, rules = {} } = ports;
   const { chain, rpc, report } = access;
   const { chainId } = chain;
   const signal = AbortSignal.any([stopping, access.signal]);
@@ -108,7 +109,7 @@ async function startSettlement(access: ChainAccess, { intake, ports, stopping, f
     await watch.verify();
     started ??= runSettlement({
       chain, log, report, now, signal, settledOnChain, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId,
-      intake, lane, checkOrder: check, timings,
+      intake, lane, checkOrder: check, timings, rules,
     });
   });
   return {

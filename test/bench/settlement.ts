@@ -6,6 +6,7 @@ import type * as Secp256k1 from 'secp256k1';
 import { toHex } from '../../engine/records/hex.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
+import { intakeState } from '../../command/settlement/role-state.js';
 import type { TransactionRequest } from '../../command/lane/requests.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
@@ -14,7 +15,7 @@ import { openLog } from '../../engine/log/open-log.js';
 import type { TestChain } from '../support/chain.js';
 import { appendAnywhere } from '../support/log-records.js';
 import { MAX_UINT256, USDC } from '../support/settlement-contracts.js';
-import { ofType, settlementWorld, startSettlementStack, type SettlementWorld } from '../support/settlement-stack.js';
+import { ofType, settlementWorld, startSettlement, type SettlementWorld } from '../harness/settlement-world.js';
 import type { BenchLine } from './line.js';
 
 /** Fills of a stretch, in whole transactions of 50. */
@@ -105,28 +106,28 @@ async function fundedWorld(databaseUrl: string, traders: readonly Trader[]): Pro
 
 /** The orders are in the log and matched, their fills are taken in from the feed, and nothing of them is settled. */
 async function matchAll(world: SettlementWorld, orders: readonly PlaceOrder[]): Promise<void> {
-  const stack = await startSettlementStack(world, { settlement: { rules: { maxFills: FILLS + 1, gatherMs: 3_600_000 } } });
-  const before = stack.replica.view.nextFill;
+  const running = await startSettlement(world, { settlement: { rules: { maxFills: FILLS + 1, gatherMs: 3_600_000 } } });
+  const before = running.replica.view.nextFill;
   // The indexer may append, too.
-  await appendAnywhere(stack.log, 'commands', orders.map((order) => ({ id: recordId(`bench:${order.orderHash}`), data: encodeCommand(order) })));
-  await stack.until('all is matched', () => stack.replica.view.nextFill === before + FILLS);
-  await stack.events(stack.replica.view.position);
-  await stack.until('all is taken in', () => stack.intake.watermark() === before + FILLS);
-  await stack.stop();
+  await appendAnywhere(running.log, 'commands', orders.map((order) => ({ id: recordId(`bench:${order.orderHash}`), data: encodeCommand(order) })));
+  await running.until('all is matched', () => running.replica.view.nextFill === before + FILLS);
+  await running.events(running.replica.view.position);
+  await running.until('all is taken in', async () => (await running.stateOf(intakeState))[0]?.position === running.replica.view.position);
+  await running.stop();
 }
 
 async function settle(world: SettlementWorld, requests: TransactionRequest[]): Promise<Run> {
-  const stack = await startSettlementStack(world, {
+  const running = await startSettlement(world, {
     altered(request) {
       requests.push(request);
       return request;
     },
   });
   const started = performance.now();
-  await stack.settled();
+  await running.settled();
   const seconds = (performance.now() - started) / 1_000;
-  const events = await stack.events();
-  await stack.stop();
+  const events = await running.events();
+  await running.stop();
   const txHashes = new Set(ofType(events, 'FillSettled').slice(-FILLS).map(({ txHash }) => txHash));
   const gas = await gasOf(world.contracts.chain, txHashes);
   return { seconds, gas };

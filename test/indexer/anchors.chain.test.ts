@@ -7,14 +7,14 @@ import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memor
 import { sendAnchoredBatch, type AnchoredBatch } from '../support/anchored-batch.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { deployedChain, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
-import { catchUp, newStore, quickRpc, startIndexer, takenFacts, type IndexerStackOptions } from '../support/indexer-stack.js';
+import { catchUp, newStore, quickRpc, startIndexer, takenFacts, type IndexerSceneOptions } from './indexer-scene.js';
 
 const CONFIRMATIONS = 3;
 
 describe('the indexer and anchors', function () {
   this.timeout(120_000);
   let node: DeployedChain;
-  let options: Omit<IndexerStackOptions, 'store'>;
+  let options: Omit<IndexerSceneOptions, 'store'>;
   let chain: Chain;
   before(async () => {
     node = await deployedChain({ chain: { confirmations: CONFIRMATIONS } });
@@ -55,13 +55,13 @@ describe('the indexer and anchors', function () {
       await settleBatch({ market, seq: BigInt(i + 1), position: position, digest: digest });
       await mine(CONFIRMATIONS);
       const { length } = store.records.commands;
-      const stack = await startIndexer({ ...options, store });
-      await stack.indexer.done;
+      const scene = await startIndexer({ ...options, store });
+      await scene.indexer.done;
       const known = position === 2n ? digestAt(2) : 'nothing';
       const said = `anchors digest ${digest} at position ${position}, where the history has ${known}. Nothing was rewritten`;
-      assert.ok(stack.indexer.status().stopped!.includes(said), stack.indexer.status().stopped);
+      assert.ok(scene.indexer.status().stopped!.includes(said), scene.indexer.status().stopped);
       assert.equal(store.records.commands.length, length);
-      await stack.stop();
+      await scene.stop();
       await node.rpc('evm_revert', [before]);
     }
   });
@@ -81,11 +81,11 @@ describe('the indexer and anchors', function () {
     await mine(CONFIRMATIONS);
     const { length } = store.records.commands;
     const stops = async (pattern: RegExp, passOverAnchors: readonly string[] = []) => {
-      const stack = await startIndexer({ ...options, chain: { ...chain, passOverAnchors }, store });
-      await stack.indexer.done;
-      assert.match(stack.indexer.status().stopped!, pattern);
+      const scene = await startIndexer({ ...options, chain: { ...chain, passOverAnchors }, store });
+      await scene.indexer.done;
+      assert.match(scene.indexer.status().stopped!, pattern);
       assert.equal(store.records.commands.length, length, 'nothing of the range is recorded');
-      await stack.stop();
+      await scene.stop();
     };
     const first = new RegExp(`: transaction ${txHash} of ${leaked.address.toLowerCase()} in block ${block} anchors .* take the operator role from the sender, then name `
       + `the transaction in \`passOverAnchors\` .* So do, in the blocks up to ${block + 1}: ${second}\\.$`);
@@ -97,17 +97,17 @@ describe('the indexer and anchors', function () {
     await stops(new RegExp(`: transaction ${second} of [^.]*\\. .* recorded all the same\\.$`), [txHash]);
 
     const audited: Chain = { ...chain, passOverAnchors: [txHash, second] };
-    const stack = await catchUp({ ...options, chain: audited, store });
+    const scene = await catchUp({ ...options, chain: audited, store });
     assert.deepEqual(await kindsTaken(store), [...kinds, 'FailFill', 'PassOverAnchor', 'FailFill', 'PassOverAnchor', 'CancelOrdersBelow']);
     const events = store.records.outcomes.flatMap((record) => decodeOutcome(record.data).events);
     assert.deepEqual(events.filter(({ type }) => type === 'AnchorPassedOver'), [
       { type: 'AnchorPassedOver', v: 1, chainId: TEST_CHAIN_ID, txHash, position: '2', digest },
       { type: 'AnchorPassedOver', v: 1, chainId: TEST_CHAIN_ID, txHash: second, position: String(2n ** 64n - 1n), digest },
     ]);
-    assert.equal(stack.reports[0], `note: chain 31337: its settings pass over the anchors of 2 transactions: ${txHash}, ${second}`);
-    assert.equal(stack.reports.filter((report) => report.startsWith('trouble: chain 31337: passes over the anchor of transaction ')).length, 2);
+    assert.equal(scene.reports[0], `note: chain 31337: its settings pass over the anchors of 2 transactions: ${txHash}, ${second}`);
+    assert.equal(scene.reports.filter((report) => report.startsWith('trouble: chain 31337: passes over the anchor of transaction ')).length, 2);
     const { length: after } = store.records.commands;
-    assert.deepEqual((await catchUp({ ...options, chain: audited, store })).reports, [stack.reports[0]], 'the setting is told at each start');
+    assert.deepEqual((await catchUp({ ...options, chain: audited, store })).reports, [scene.reports[0]], 'the setting is told at each start');
     assert.equal((await takenFacts(store)).length, kinds.length + 5);
     assert.ok(store.records.commands.length <= after + 1, 'an AdvanceChain at most');
     await catchUp({ ...options, store });

@@ -6,7 +6,7 @@ import type { Command } from '../../engine/records/commands.js';
 import type { MemoryStore } from '../../engine/log/memory/memory-log.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { deployedChain, type DeployedChain } from '../support/deployed-chain.js';
-import { advances, catchUp, newStore, patiently, quickRpc, startIndexer, takenFacts, type IndexerStackOptions } from '../support/indexer-stack.js';
+import { advances, catchUp, newStore, patiently, quickRpc, startIndexer, takenFacts, type IndexerSceneOptions } from './indexer-scene.js';
 import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
 import { createRandom } from '../support/random-commands.js';
 import { until } from '../support/until.js';
@@ -17,7 +17,7 @@ interface Log { blockNumber: string; blockHash: string; logIndex: string }
 describe('the indexer and nodes that fail', function () {
   this.timeout(120_000);
   let node: DeployedChain;
-  let options: Omit<IndexerStackOptions, 'store'>;
+  let options: Omit<IndexerSceneOptions, 'store'>;
   let expected: Command[];
   let rpc: Rpc;
   let proxy: RpcProxy;
@@ -81,9 +81,9 @@ describe('the indexer and nodes that fail', function () {
         }
       });
       const store = newStore();
-      const stack = await catchUp({ ...options, rpc: faulty, store, rangeBlocks: 7, random });
+      const scene = await catchUp({ ...options, rpc: faulty, store, rangeBlocks: 7, random });
       await assertAllTaken(store);
-      assert.equal(stack.indexer.status().stopped, undefined, `seed ${seed}`);
+      assert.equal(scene.indexer.status().stopped, undefined, `seed ${seed}`);
       assert.ok(faults > 10, `seed ${seed}: ${faults} faults`);
     }
   });
@@ -107,9 +107,9 @@ describe('the indexer and nodes that fail', function () {
     let asked = 0;
     proxy.fate = () => ++asked > 9 ? 'drop' : 'pass';
     const store = newStore();
-    const stack = await catchUp({ ...options, rpc: quickRpc([proxy.url, node.url], TEST_CHAIN_ID), store, rangeBlocks: 7 });
+    const scene = await catchUp({ ...options, rpc: quickRpc([proxy.url, node.url], TEST_CHAIN_ID), store, rangeBlocks: 7 });
     await assertAllTaken(store);
-    assert.deepEqual(stack.reports, []);
+    assert.deepEqual(scene.reports, []);
   });
 
   const logs = (address: string) => ({
@@ -128,13 +128,13 @@ describe('the indexer and nodes that fail', function () {
     it(`waits for a better answer than ${what}`, async () => {
       let bad = 0;
       const store = newStore();
-      const stack = await catchUp({
+      const scene = await catchUp({
         ...options, store, rpc: answeredBy(async (method, _, ask) => method === 'eth_getLogs' && bad++ < 2 ? answer : await ask()),
       });
       await assertAllTaken(store);
-      assert.equal(stack.reports.length, 2);
-      assert.match(stack.reports[0]!, /^trouble: chain 31337: reading waits: the node's answer cannot be used: /);
-      assert.equal(stack.reports[1], 'note: chain 31337: reading goes on');
+      assert.equal(scene.reports.length, 2);
+      assert.match(scene.reports[0]!, /^trouble: chain 31337: reading waits: the node's answer cannot be used: /);
+      assert.equal(scene.reports[1], 'note: chain 31337: reading goes on');
     });
   }
 
@@ -146,7 +146,7 @@ describe('the indexer and nodes that fail', function () {
     it(`takes nothing from ${what}`, async () => {
       let bad = 0;
       const store = newStore();
-      const stack = await catchUp({
+      const scene = await catchUp({
         ...options, store,
         rpc: answeredBy(async (method, _, ask) => {
           const answer = await ask();
@@ -154,7 +154,7 @@ describe('the indexer and nodes that fail', function () {
         }),
       });
       await assertAllTaken(store);
-      assert.match(stack.reports[0]!, pattern);
+      assert.match(scene.reports[0]!, pattern);
     });
   }
 
@@ -187,7 +187,7 @@ describe('the indexer and nodes that fail', function () {
   it('reads a single block that a node refuses again and again, without going past it', async () => {
     const store = newStore();
     let refused = 0;
-    const stack = await startIndexer({
+    const scene = await startIndexer({
       ...options, store, rangeBlocks: 4,
       rpc: answeredBy(async (method, params, ask) => {
         if (method === 'eth_getLogs' && refused < 20) {
@@ -198,13 +198,13 @@ describe('the indexer and nodes that fail', function () {
         return await ask();
       }),
     });
-    await until('it has failed for long', () => stack.indexer.status().failures > 10);
-    assert.deepEqual(stack.indexer.status().lastError, 'eth_getLogs: query timeout exceeded');
-    await assert.rejects(stack.indexer.advanceNow(), { name: 'ChainUnavailable' });
-    await patiently(() => stack.indexer.advanceNow());
-    await stack.stop();
+    await until('it has failed for long', () => scene.indexer.status().failures > 10);
+    assert.deepEqual(scene.indexer.status().lastError, 'eth_getLogs: query timeout exceeded');
+    await assert.rejects(scene.indexer.advanceNow(), { name: 'ChainUnavailable' });
+    await patiently(() => scene.indexer.advanceNow());
+    await scene.stop();
     await assertAllTaken(store);
-    assert.deepEqual(stack.reports, [
+    assert.deepEqual(scene.reports, [
       'trouble: chain 31337: reading waits: eth_getLogs: query timeout exceeded', 'note: chain 31337: reading goes on',
     ]);
   });
@@ -227,25 +227,25 @@ describe('the indexer and nodes that fail', function () {
   it('a node that is behind is waited for; what is recorded stays', async () => {
     const store = newStore();
     let behind = false;
-    const stack = await startIndexer({
+    const scene = await startIndexer({
       ...options, store,
       rpc: answeredBy(async (method, _, ask) => {
         if (!behind) return await ask();
         return method === 'eth_blockNumber' ? '0x5' : null;
       }),
     });
-    await stack.indexer.advanceNow();
+    await scene.indexer.advanceNow();
     const commands = store.records.commands.length;
     behind = true;
-    await until('the report', () => stack.reports.length === 1);
-    assert.match(stack.reports[0]!, /^trouble: chain 31337: a node's latest block is 5, but block \d+ was read before; waits until the node has it/);
-    await stack.indexer.advanceNow();
+    await until('the report', () => scene.reports.length === 1);
+    assert.match(scene.reports[0]!, /^trouble: chain 31337: a node's latest block is 5, but block \d+ was read before; waits until the node has it/);
+    await scene.indexer.advanceNow();
     behind = false;
     await node.rpc('anvil_mine', ['0x3']);
-    await stack.indexer.advanceNow();
+    await scene.indexer.advanceNow();
     assert.equal(store.records.commands.length, commands + 1);
-    await stack.stop();
-    assert.equal(stack.reports.length, 1);
+    await scene.stop();
+    assert.equal(scene.reports.length, 1);
     await assertAllTaken(store);
   });
 
@@ -253,7 +253,7 @@ describe('the indexer and nodes that fail', function () {
     const latest = Number(await rpc.request<string>('eth_blockNumber', []));
     let shown = latest;
     const looks: number[] = [];
-    const stack = await startIndexer({
+    const scene = await startIndexer({
       ...options, store: newStore(),
       rpc: answeredBy(async (method, _, ask) => {
         if (method !== 'eth_blockNumber') return await ask();
@@ -266,97 +266,97 @@ describe('the indexer and nodes that fail', function () {
       shown = block;
       await until('two looks', () => looks.filter((each) => each === block).length >= 2);
     };
-    await stack.indexer.advanceNow();
+    await scene.indexer.advanceNow();
     await lookedAt(latest - node.chain.confirmations);
     await lookedAt(latest - node.chain.confirmations - 1);
-    await stack.stop();
-    assert.deepEqual(stack.reports.map((report) => report.split(';')[0]), [
+    await scene.stop();
+    assert.deepEqual(scene.reports.map((report) => report.split(';')[0]), [
       `trouble: chain 31337: a node's latest block is ${latest - 3}, but block ${latest - 2} was read before`,
     ]);
   });
 
   it('a chain that stands still is told of once, and once more when it goes on', async () => {
     const clock = { now: Date.now() };
-    const stack = await startIndexer({ ...options, store: newStore(), now: () => clock.now, stalledAfterMs: 60_000 });
-    await stack.indexer.advanceNow();
+    const scene = await startIndexer({ ...options, store: newStore(), now: () => clock.now, stalledAfterMs: 60_000 });
+    await scene.indexer.advanceNow();
     clock.now += 59_999;
-    await stack.indexer.advanceNow();
-    assert.deepEqual(stack.reports, []);
+    await scene.indexer.advanceNow();
+    assert.deepEqual(scene.reports, []);
     clock.now += 1;
-    await stack.indexer.advanceNow();
+    await scene.indexer.advanceNow();
     clock.now += 600_000;
-    await stack.indexer.advanceNow();
-    const { latestBlock, stalled } = stack.indexer.status();
+    await scene.indexer.advanceNow();
+    const { latestBlock, stalled } = scene.indexer.status();
     assert.equal(stalled, true);
     await node.rpc('anvil_mine', ['0x1']);
-    await until('it goes on', () => !stack.indexer.status().stalled);
-    assert.deepEqual(stack.reports, [
+    await until('it goes on', () => !scene.indexer.status().stalled);
+    assert.deepEqual(scene.reports, [
       `alarm: chain 31337: no new block for 60 s after block ${latestBlock}; fills wait until the chain goes on: check the chain and its nodes`,
       `note: chain 31337: the chain goes on with block ${latestBlock! + 1}`,
     ]);
-    await stack.stop();
+    await scene.stop();
   });
 
   it('nodes that give no answer are a chain that stands still, too', async () => {
     const clock = { now: Date.now() };
-    const stack = await startIndexer({
+    const scene = await startIndexer({
       ...options, store: newStore(), now: () => clock.now, stalledAfterMs: 60_000, rpc: answeredBy(() => Promise.reject(new ChainUnavailable(TEST_CHAIN_ID, 'down'))),
     });
-    await assert.rejects(stack.indexer.advanceNow(), { name: 'ChainUnavailable', message: 'no node of chain 31337 answers: down' });
+    await assert.rejects(scene.indexer.advanceNow(), { name: 'ChainUnavailable', message: 'no node of chain 31337 answers: down' });
     clock.now += 60_000;
-    await until('it is noticed', () => stack.indexer.status().stalled);
-    assert.deepEqual(stack.reports.map((report) => report.split(';')[0]), [
+    await until('it is noticed', () => scene.indexer.status().stalled);
+    assert.deepEqual(scene.reports.map((report) => report.split(';')[0]), [
       'trouble: chain 31337: reading waits: no node of chain 31337 answers: down', 'alarm: chain 31337: no new block for 60 s after block (none)',
     ]);
-    await stack.stop();
+    await scene.stop();
   });
 
   it('quiet blocks reach the history now and then: by number, by time, and when asked', async () => {
     const clock = { now: Date.now() };
     const store = newStore();
-    const stack = await startIndexer({ ...options, store, now: () => clock.now, advanceEvery: 20, advanceEveryMs: 60_000 });
-    await stack.indexer.advanceNow();
-    const start = stack.cursor()!.nextBlock;
+    const scene = await startIndexer({ ...options, store, now: () => clock.now, advanceEvery: 20, advanceEveryMs: 60_000 });
+    await scene.indexer.advanceNow();
+    const start = scene.cursor()!.nextBlock;
     const mined = async (blocks: number) => {
       await node.rpc('anvil_mine', [`0x${blocks.toString(16)}`]);
       const next = Number(await node.rpc('eth_blockNumber')) - 2 + 1;
-      await until('the blocks are read', () => stack.indexer.status().nextBlock === next);
+      await until('the blocks are read', () => scene.indexer.status().nextBlock === next);
       return next;
     };
     await mined(19);
-    assert.equal(stack.cursor()!.nextBlock, start);
+    assert.equal(scene.cursor()!.nextBlock, start);
     assert.equal(await mined(1), start + 20);
-    await until('twenty blocks are told of', () => stack.cursor()!.nextBlock === start + 20);
+    await until('twenty blocks are told of', () => scene.cursor()!.nextBlock === start + 20);
     await mined(1);
-    assert.equal(stack.cursor()!.nextBlock, start + 20);
+    assert.equal(scene.cursor()!.nextBlock, start + 20);
     clock.now += 60_000;
     await mined(1);
-    await until('a minute is told of', () => stack.cursor()!.nextBlock === start + 22);
+    await until('a minute is told of', () => scene.cursor()!.nextBlock === start + 22);
     await mined(1);
-    await Promise.all([stack.indexer.advanceNow(), stack.indexer.advanceNow()]);
-    await stack.indexer.advanceNow();
-    assert.equal(stack.cursor()!.nextBlock, start + 23);
+    await Promise.all([scene.indexer.advanceNow(), scene.indexer.advanceNow()]);
+    await scene.indexer.advanceNow();
+    assert.equal(scene.cursor()!.nextBlock, start + 23);
     assert.deepEqual((await advances(store)).slice(-4), [start - 1, start + 19, start + 21, start + 22]);
-    await stack.stop();
-    await assert.rejects(stack.indexer.advanceNow(), { name: 'ChainUnavailable', message: /its indexer has stopped/ });
+    await scene.stop();
+    await assert.rejects(scene.indexer.advanceNow(), { name: 'ChainUnavailable', message: /its indexer has stopped/ });
   });
 
   it('ends while a node is silent, and rejects the waiting calls', async () => {
     proxy.fate = () => 'hang';
-    const stack = await startIndexer({ ...options, rpc: quickRpc([proxy.url], TEST_CHAIN_ID, 60_000), store: newStore() });
-    const asked = stack.indexer.advanceNow();
-    await Promise.all([assert.rejects(asked, { name: 'ChainUnavailable', message: /its indexer has stopped/ }), stack.stop()]);
+    const scene = await startIndexer({ ...options, rpc: quickRpc([proxy.url], TEST_CHAIN_ID, 60_000), store: newStore() });
+    const asked = scene.indexer.advanceNow();
+    await Promise.all([assert.rejects(asked, { name: 'ChainUnavailable', message: /its indexer has stopped/ }), scene.stop()]);
     proxy.release();
   });
 
   it('before any block is final there is nothing to tell', async () => {
     const store = newStore();
     const chain = { ...node.chain, confirmations: 1_000_000 };
-    const stack = await startIndexer({ ...options, chain, store });
-    await until('a look', () => stack.indexer.status().latestBlock !== undefined);
-    await assert.rejects(stack.indexer.advanceNow(), { name: 'ChainUnavailable', message: /no block after the recorded facts is final yet/ });
-    await stack.stop();
-    assert.deepEqual(stack.reports, []);
+    const scene = await startIndexer({ ...options, chain, store });
+    await until('a look', () => scene.indexer.status().latestBlock !== undefined);
+    await assert.rejects(scene.indexer.advanceNow(), { name: 'ChainUnavailable', message: /no block after the recorded facts is final yet/ });
+    await scene.stop();
+    assert.deepEqual(scene.reports, []);
     assert.equal(store.records.commands.length, 0);
   });
 

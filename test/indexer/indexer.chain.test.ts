@@ -8,7 +8,7 @@ import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memor
 import { orderOf } from '../support/anchored-batch.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { deployedChain, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
-import { catchUp, newStore, quickRpc, sharesTaken, startIndexer, takenFacts, type IndexerStack, type IndexerStackOptions } from '../support/indexer-stack.js';
+import { catchUp, newStore, quickRpc, sharesTaken, startIndexer, takenFacts, type IndexerScene, type IndexerSceneOptions } from './indexer-scene.js';
 import { until } from '../support/until.js';
 
 type Account = DeployedChain['operator'];
@@ -18,7 +18,7 @@ const CONFIRMATIONS = 3;
 describe('the indexer on a chain', function () {
   this.timeout(120_000);
   let node: DeployedChain;
-  let options: Omit<IndexerStackOptions, 'store'>;
+  let options: Omit<IndexerSceneOptions, 'store'>;
   let chain: Chain;
   before(async () => {
     node = await deployedChain({ chain: { confirmations: CONFIRMATIONS } });
@@ -69,7 +69,7 @@ describe('the indexer on a chain', function () {
   const kindsTaken = async (store: MemoryStore) => (await takenFacts(store)).map(({ kind }) => kind);
 
   /** What was reported, without the cancels of orders that this history does not have. */
-  const newsOf = ({ reports }: IndexerStack): string[] =>
+  const newsOf = ({ reports }: IndexerScene): string[] =>
     reports.filter((report) => !/^note: .* facts were ignored .*: \d CancelOrder/.test(report));
 
   /** The history's shares are the chain's balances. */
@@ -91,13 +91,13 @@ describe('the indexer on a chain', function () {
     await mine(CONFIRMATIONS);
     const store = newStore();
     const startedMs = Date.now();
-    const stack = await startIndexer({ ...options, store, rangeBlocks: 3 });
-    await stack.indexer.advanceNow();
+    const scene = await startIndexer({ ...options, store, rangeBlocks: 3 });
+    await scene.indexer.advanceNow();
     assert.deepEqual(await kindsTaken(store), [...first.kinds, ...second.kinds]);
     await assertSharesEqualChain(store, [first.market, second.market]);
     const latestBlock = await head();
     const finalBlock = latestBlock - CONFIRMATIONS;
-    const { lookedAtMs, ...status } = stack.indexer.status();
+    const { lookedAtMs, ...status } = scene.indexer.status();
     assert.ok(lookedAtMs! >= startedMs && lookedAtMs! <= Date.now());
     assert.deepEqual(status, {
       chainId: TEST_CHAIN_ID, latestBlock, finalBlock, nextBlock: finalBlock + 1, lagBlocks: 0, rangeBlocks: 3,
@@ -109,8 +109,8 @@ describe('the indexer on a chain', function () {
     await until('both resolutions', async () => (await takenFacts(store)).length === 16);
     const resolved = (await takenFacts(store)).slice(14).map((command) => command.kind === 'ResolveMarket' && [command.marketId, command.winningOutcome]);
     assert.deepEqual(resolved, [[first.market.marketId, 0], [second.market.marketId, 1]]);
-    await stack.stop();
-    assert.deepEqual(newsOf(stack), []);
+    await scene.stop();
+    assert.deepEqual(newsOf(scene), []);
   });
 
   it('takes a block only with its confirmations on top', async () => {
@@ -118,13 +118,13 @@ describe('the indexer on a chain', function () {
     const block = await head();
     await mine(CONFIRMATIONS - 1);
     const store = newStore();
-    const stack = await startIndexer({ ...options, store });
-    await stack.indexer.advanceNow();
-    assert.deepEqual([await kindsTaken(store), stack.cursor()?.nextBlock], [[], block]);
+    const scene = await startIndexer({ ...options, store });
+    await scene.indexer.advanceNow();
+    assert.deepEqual([await kindsTaken(store), scene.cursor()?.nextBlock], [[], block]);
     await mine(1);
-    await stack.indexer.advanceNow();
-    assert.deepEqual([await kindsTaken(store), stack.cursor()?.nextBlock], [['OpenMarket'], block + 1]);
-    await stack.stop();
+    await scene.indexer.advanceNow();
+    assert.deepEqual([await kindsTaken(store), scene.cursor()?.nextBlock], [['OpenMarket'], block + 1]);
+    await scene.stop();
   });
 
   it('killed before or after any request and any append, it has each fact once', async () => {
@@ -147,7 +147,7 @@ describe('the indexer on a chain', function () {
   /** Runs until the step, or to the end; whether it came to the step. */
   async function killedAt(store: MemoryStore, step: number, moment: 'before' | 'after'): Promise<boolean> {
     let steps = 0;
-    const stack = await startIndexer({
+    const scene = await startIndexer({
       ...options, store, rangeBlocks: 8,
       async around(_, work, end) {
         steps += 1;
@@ -157,8 +157,8 @@ describe('the indexer on a chain', function () {
         throw new Error('the process is gone');
       },
     });
-    await stack.indexer.advanceNow().catch(() => undefined);
-    await stack.stop();
+    await scene.indexer.advanceNow().catch(() => undefined);
+    await scene.stop();
     return steps >= step;
   }
 
@@ -186,7 +186,7 @@ describe('the indexer on a chain', function () {
     for (const written of [false, true]) {
       const store = newStore();
       let appends = 0;
-      const stack = await startIndexer({
+      const scene = await startIndexer({
         ...options, store, rangeBlocks: 4,
         async around(what, work) {
           if (what !== 'append' || ++appends % 2 === 0) return await work();
@@ -194,13 +194,13 @@ describe('the indexer on a chain', function () {
           throw new LogUnavailable(written);
         },
       });
-      await until('the history has the final block', async () => await head() - CONFIRMATIONS === stack.cursor()?.block);
-      await stack.stop();
+      await until('the history has the final block', async () => await head() - CONFIRMATIONS === scene.cursor()?.block);
+      await scene.stop();
       assert.deepEqual(await kindsTaken(store), kinds, written ? 'answers lost' : 'nothing written');
       await assertSharesEqualChain(store, [market]);
       assert.ok(appends >= 4, `${appends} appends`);
-      assert.ok(stack.reports.some((report) => /^trouble: chain 31337: reading waits: the log /.test(report)), stack.reports.join());
-      assert.equal(stack.indexer.status().stopped, undefined);
+      assert.ok(scene.reports.some((report) => /^trouble: chain 31337: reading waits: the log /.test(report)), scene.reports.join());
+      assert.equal(scene.indexer.status().stopped, undefined);
     }
   });
 
@@ -225,21 +225,21 @@ describe('the indexer on a chain', function () {
     const { market, kinds } = await activity();
     await mine(CONFIRMATIONS);
     const store = newStore();
-    const stack = await startIndexer({ ...options, store });
-    await stack.indexer.advanceNow();
+    const scene = await startIndexer({ ...options, store });
+    await scene.indexer.advanceNow();
     await node.createMarket({ question: 'never' });
-    await stack.indexer.advanceNow();
+    await scene.indexer.advanceNow();
     const before = await node.rpc('eth_getBlockByNumber', ['latest', false]) as { hash: string };
     await reorganise(CONFIRMATIONS);
     const after = await node.rpc('eth_getBlockByNumber', ['latest', false]) as { hash: string };
     assert.notEqual(after.hash, before.hash);
     await mine(10);
-    await stack.indexer.advanceNow();
-    assert.equal(stack.cursor()?.nextBlock, await head() - CONFIRMATIONS + 1);
+    await scene.indexer.advanceNow();
+    assert.equal(scene.cursor()?.nextBlock, await head() - CONFIRMATIONS + 1);
     assert.deepEqual(await kindsTaken(store), kinds);
     await assertSharesEqualChain(store, [market]);
-    await stack.stop();
-    assert.deepEqual(newsOf(stack), []);
+    await scene.stop();
+    assert.deepEqual(newsOf(scene), []);
   });
 
   it('a reorganisation between the requests for a range is noticed before anything is taken', async () => {
@@ -249,7 +249,7 @@ describe('the indexer on a chain', function () {
       const lost = await node.createMarket({ question: `lost ${when}` });
       const store = newStore();
       let reorganised = false;
-      const stack = await catchUp({
+      const scene = await catchUp({
         ...options, chain: unsettled, store,
         async around(what, work) {
           if (what !== 'eth_getLogs' || reorganised) return await work();
@@ -263,7 +263,7 @@ describe('the indexer on a chain', function () {
       assert.ok(reorganised);
       assert.ok(!(await takenFacts(store)).some((command) => 'marketId' in command && command.marketId === lost.marketId), when);
       assert.deepEqual(await kindsTaken(store), early.kinds);
-      const news = newsOf(stack);
+      const news = newsOf(scene);
       assert.equal(news.length, 2);
       assert.match(news[0]!, /^trouble: .* reading waits: the node's answer cannot be used: (block \d+ changed|its events are from a block)/);
       assert.match(news[1]!, /^note: chain 31337: reading goes on$/);
@@ -274,20 +274,20 @@ describe('the indexer on a chain', function () {
     await activity();
     await mine(CONFIRMATIONS);
     const store = newStore();
-    const stack = await startIndexer({ ...options, store });
-    await stack.indexer.advanceNow();
-    const recorded = stack.cursor()!;
+    const scene = await startIndexer({ ...options, store });
+    await scene.indexer.advanceNow();
+    const recorded = scene.cursor()!;
     const commands = store.records.commands.length;
     await reorganise(CONFIRMATIONS + 2);
     await mine(1);
-    await stack.indexer.done;
-    const { stopped } = stack.indexer.status();
+    await scene.indexer.done;
+    const { stopped } = scene.indexer.status();
     assert.match(stopped!, new RegExp(`^chain 31337 contradicts the history: block ${recorded.block} has hash 0x[0-9a-f]{64}, `
       + `where the history recorded ${recorded.blockHash}. Nothing was rewritten, .* deeper than its 3 confirmations: bring back`));
-    assert.deepEqual(stack.reports.filter((report) => report.startsWith('alarm')), [`alarm: ${stopped}`]);
-    await assert.rejects(stack.indexer.advanceNow(), { name: 'ChainUnavailable', message: `no node of chain 31337 answers: ${stopped}` });
-    assert.deepEqual([stack.cursor(), store.records.commands.length], [recorded, commands]);
-    await stack.stop();
+    assert.deepEqual(scene.reports.filter((report) => report.startsWith('alarm')), [`alarm: ${stopped}`]);
+    await assert.rejects(scene.indexer.advanceNow(), { name: 'ChainUnavailable', message: `no node of chain 31337 answers: ${stopped}` });
+    assert.deepEqual([scene.cursor(), store.records.commands.length], [recorded, commands]);
+    await scene.stop();
     const again = await startIndexer({ ...options, store });
     await again.indexer.done;
     assert.deepEqual([again.indexer.status().stopped, store.records.commands.length], [stopped, commands]);
@@ -298,20 +298,20 @@ describe('the indexer on a chain', function () {
     await activity();
     await mine(CONFIRMATIONS + 10);
     const store = newStore();
-    const stack = await startIndexer({ ...options, store, advanceEveryMs: Infinity });
-    await stack.indexer.advanceNow();
+    const scene = await startIndexer({ ...options, store, advanceEveryMs: Infinity });
+    await scene.indexer.advanceNow();
     await mine(5);
     const next = await head() - CONFIRMATIONS + 1;
-    await until('the new blocks are read', () => stack.indexer.status().nextBlock === next);
-    assert.equal(stack.cursor()!.nextBlock, next - 5);
+    await until('the new blocks are read', () => scene.indexer.status().nextBlock === next);
+    assert.equal(scene.cursor()!.nextBlock, next - 5);
     await reorganise(CONFIRMATIONS + 2);
     const market = await node.createMarket({ question: 'after' });
     await mine(CONFIRMATIONS);
-    await stack.indexer.advanceNow();
+    await scene.indexer.advanceNow();
     assert.ok((await takenFacts(store)).some((command) => command.kind === 'OpenMarket' && command.marketId === market.marketId));
-    assert.equal(stack.indexer.status().stopped, undefined);
-    assert.ok(stack.reports.some((report) => /^trouble: .* changed although it was final; nothing of it was recorded/.test(report)));
-    await stack.stop();
+    assert.equal(scene.indexer.status().stopped, undefined);
+    assert.ok(scene.reports.some((report) => /^trouble: .* changed although it was final; nothing of it was recorded/.test(report)));
+    await scene.stop();
   });
 
   it('a chain that was reset is waited for while it is short, and refused once it is not', async () => {
@@ -321,19 +321,19 @@ describe('the indexer on a chain', function () {
     await catchUp({ ...options, store });
     const commands = store.records.commands.length;
     const fresh = await deployedChain({ chain: { confirmations: CONFIRMATIONS } });
-    const stack = await startIndexer({ ...options, chain: fresh.chain, rpc: quickRpc([fresh.url], TEST_CHAIN_ID), store });
-    await until('the report', () => stack.reports.length > 0);
+    const scene = await startIndexer({ ...options, chain: fresh.chain, rpc: quickRpc([fresh.url], TEST_CHAIN_ID), store });
+    await until('the report', () => scene.reports.length > 0);
     const behind = /^trouble: .* a node's latest block is \d+, but block \d+ was read before; waits until the node has it. If the chain was reset, /;
-    assert.match(stack.reports[0]!, behind);
-    const { failures, lastError } = stack.indexer.status();
+    assert.match(scene.reports[0]!, behind);
+    const { failures, lastError } = scene.indexer.status();
     assert.equal(failures, 0);
     assert.match(lastError!, /^a node's latest block is \d+, but block \d+ was read before; /);
     await fresh.createMarket({ question: 'elsewhere' });
     await fresh.rpc('anvil_mine', ['0x64']);
-    await stack.indexer.done;
-    assert.match(stack.indexer.status().stopped!, /^chain 31337 contradicts the history/);
+    await scene.indexer.done;
+    assert.match(scene.indexer.status().stopped!, /^chain 31337 contradicts the history/);
     assert.equal(store.records.commands.length, commands);
-    await stack.stop();
+    await scene.stop();
     await fresh.stop();
   });
 });

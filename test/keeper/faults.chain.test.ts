@@ -11,7 +11,7 @@ import { createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { deployedChain, type DeployedChain } from '../support/deployed-chain.js';
 import { eventually } from '../support/exchange-on-chain.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
-import { startRelayLane, type RelayWorld } from '../support/relay-stack.js';
+import { startRelayLane, type RelayWorld } from '../harness/relay-world.js';
 import { resolutionActs } from '../support/resolution-acts.js';
 
 const WINDOW_S = 7_200;
@@ -154,12 +154,12 @@ describe('keeper: faults', function () {
 
   it('refused by the oracle: nothing is asked, the reason is told once; settled when the obstacle is gone', async () => {
     const proposal = await due('Refused?');
+    await startLane();
     const { address } = acts.at('oracleResolver');
     const code = await node.rpc('eth_getCode', [address, 'latest']);
     // The callback reverts with the first error that comes to hand: PUSH4 selector, PUSH1 224, SHL, PUSH0, MSTORE, PUSH1 4, PUSH0, REVERT.
     await node.rpc('anvil_setCode', [address, `0x63${id('ReentrancyGuardReentrantCall()').slice(2, 10)}60e01b5f5260045ffd`]);
     proposals = [proposal];
-    await startLane();
     const process = startKeeper();
     await looks(process, 4);
     const { assertionId, marketId } = proposal;

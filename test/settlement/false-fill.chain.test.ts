@@ -1,10 +1,10 @@
 /** A leaked operator key settles something else under a fill's number: the chain is not followed until the settings pass it over. */
-import { deepEqual, equal, match } from 'node:assert/strict';
+import { deepEqual, equal, match, rejects } from 'node:assert/strict';
 import { Interface, type InterfaceAbi } from 'ethers';
 import { settlement as settlementAbi } from '../../contracts-abi/settlement.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { BUY, SELL, USDC, walletOf } from '../support/settlement-contracts.js';
-import { fundTraders, ofType, settlementWorld, startSettlementStack, type SettlementStack, type SettlementWorld, type StackOptions } from '../support/settlement-stack.js';
+import { fundTraders, ofType, settlementWorld, startSettlement, type SettlementProcess, type SettlementWorld, type ProcessOptions } from '../harness/settlement-world.js';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const settling = new Interface(settlementAbi.abi as InterfaceAbi);
@@ -23,7 +23,7 @@ describe('settlement and a false fill', function () {
   const [alice, bob] = [walletOf('alice'), walletOf('bob')];
   let database: TestDatabase;
   let world: SettlementWorld;
-  let stack: SettlementStack;
+  let running: SettlementProcess;
   let nonce = 0n;
 
   before(async () => {
@@ -36,19 +36,16 @@ describe('settlement and a false fill', function () {
     await database.drop();
   });
 
-  afterEach(() => stack.stop());
+  afterEach(() => running.stop());
 
-  const start = async (options: StackOptions = {}, passOverFills: readonly string[] = []): Promise<void> => {
-    stack = await startSettlementStack({ ...world, chain: { ...world.chain, passOverFills } }, options);
+  const start = async (options: ProcessOptions = {}, passOverFills: readonly string[] = []): Promise<void> => {
+    running = await startSettlement({ ...world, chain: { ...world.chain, passOverFills } }, options);
   };
   async function trade(): Promise<void> {
-    await stack.place(await world.contracts.order(bob, { marketId: world.marketId, side: SELL, nonce: ++nonce, price: 500_000n }));
-    await stack.place(await world.contracts.order(alice, { marketId: world.marketId, side: BUY, nonce, price: 600_000n }));
+    await running.place(await world.contracts.order(bob, { marketId: world.marketId, side: SELL, nonce: ++nonce, price: 500_000n }));
+    await running.place(await world.contracts.order(alice, { marketId: world.marketId, side: BUY, nonce, price: 600_000n }));
   }
-  const stopped = async (): Promise<string> => {
-    await stack.until('the indexer has stopped', () => stack.indexer!.status().stopped !== undefined);
-    return stack.indexer!.status().stopped!;
-  };
+  const stopped = () => running.until('the indexer has stopped', async () => (await running.indexing()).stopped ?? undefined);
 
   for (const [what, change, told] of [
     ['size', { size: USDC / 2n }, /"size":"500000","cost":"250000".*where the history has matched .*"size":"1000000","cost":"500000"/],
@@ -57,22 +54,20 @@ describe('settlement and a false fill', function () {
     it(`of another ${what} stops it, also after a restart, until the settings name its transaction: then holdings are the chain's, and later fills settle`, async () => {
       let requests = 0;
       await start({ altered: (request) => requests++ === 0 ? { ...request, data: alteredFill(request.data, change) } : request });
-      const { position: begin, nextFill: fill } = stack.replica.view;
+      const { position: begin, nextFill: fill } = running.replica.view;
       const before = await world.contracts.balances(alice.address, world.marketId);
       await trade();
       match(await stopped(), told);
       const txHash = /transaction (0x[0-9a-f]{64}) of/.exec(await stopped())![1]!;
-      deepEqual(ofType(await stack.events(begin), 'FillSettled'), [], 'it is not taken for the real one');
-      await stack.stop();
-      await start();
-      match(await stopped(), told);
-      await stack.stop();
+      deepEqual(ofType(await running.events(begin), 'FillSettled'), [], 'it is not taken for the real one');
+      await running.stop();
+      await rejects(start(), { name: 'CannotStart', message: told });
 
       await start({}, [txHash]);
-      await stack.settled();
+      await running.settled();
       await trade();
-      await stack.settled();
-      const events = await stack.events(begin);
+      await running.settled();
+      const events = await running.events(begin);
       deepEqual(ofType(events, 'FillFailed').map((event) => [event.fill, event.txHash, event.reason, event.culprit]), [[fill, txHash, 'unknown', 'both']]);
       deepEqual(ofType(events, 'FillSettled').map((event) => event.fill), [fill + 1]);
       const size = String('size' in change ? change.size : USDC);
@@ -82,7 +77,7 @@ describe('settlement and a false fill', function () {
       ]);
       const after = await world.contracts.balances(alice.address, world.marketId);
       equal(Number(after['yes']) - Number(before['yes']), Number(size) + Number(USDC), 'the chain moved what the history says');
-      deepEqual(stack.reports.filter((report) => report.startsWith('alarm')), []);
+      deepEqual(running.reports.filter((report) => report.startsWith('alarm')), []);
     });
   }
 });

@@ -2,8 +2,8 @@
 import { deepEqual, throws } from 'node:assert/strict';
 import type { SettlementStore } from '../../command/settlement/store.js';
 import { OutboxUnavailable } from '../../command/lane/requests.js';
-import { createDatabase } from '../sim/stores/database.js';
-import { createIntakeTables, openMemoryStore } from '../sim/stores/intake.js';
+import { createDatabase } from '../harness/memory/database.js';
+import { createIntakeTables, openMemoryStore } from '../harness/memory/intake.js';
 import { createHistory, marketIn, spokenFeed } from '../support/fill-feed.js';
 import { turnsUntil } from '../support/turns-until.js';
 import { createIntakes, shows, type Intakes, type RunningIntake } from './running-intake.js';

@@ -6,7 +6,7 @@ import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { restingOrders } from '../../engine/rules/state.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { BUY, SELL, USDC, walletOf, type SignedOrder } from '../support/settlement-contracts.js';
-import { fundTraders, ofType, settlementWorld, startSettlementStack, type SettlementStack, type SettlementWorld } from '../support/settlement-stack.js';
+import { fundTraders, ofType, settlementWorld, startSettlement, type SettlementProcess, type SettlementWorld } from '../harness/settlement-world.js';
 
 const EACH = 60;
 const PLAIN = 400;
@@ -43,7 +43,7 @@ describe('settlement: poisoned fills', function () {
   const healthy = Array.from({ length: 8 }, (_, i) => walletOf(`healthy ${i}`));
   let database: TestDatabase;
   let world: SettlementWorld;
-  let stack: SettlementStack;
+  let running: SettlementProcess;
   let nonce = 0n;
 
   before(async () => {
@@ -52,7 +52,7 @@ describe('settlement: poisoned fills', function () {
     await fundTraders(world, [...healthy, ...POISONS.map(({ name }) => walletOf(name))], 100n * USDC);
   });
   after(async () => {
-    await stack.stop();
+    await running.stop();
     await world.stop();
     await database.drop();
   });
@@ -63,7 +63,7 @@ describe('settlement: poisoned fills', function () {
   async function place(wallet: Wallet, side: bigint, outcome: bigint, { size = SHARE, poison }: { size?: bigint; poison?: Poison } = {}) {
     const expiration = poison?.expires ? { expiration: BigInt(await world.contracts.now() + EXPIRES_IN_S) } : {};
     const signed = await world.contracts.order(wallet, { marketId: world.marketId, side, outcome, size, nonce: ++nonce, ...expiration });
-    const { position, outcome: { events } } = await stack.place(poison?.spoil?.(signed) ?? signed);
+    const { position, outcome: { events } } = await running.place(poison?.spoil?.(signed) ?? signed);
     equal(events[0]?.type, 'OrderAccepted');
     return { signed, number: position, fills: ofType(events, 'FillMatched').map(({ fill }) => fill) };
   }
@@ -109,22 +109,22 @@ describe('settlement: poisoned fills', function () {
   }
 
   it('of 1,000 fills, 700 settle and 300 fail, each for its reason; the innocent orders rest at their old places', async () => {
-    stack = await startSettlementStack(world, { settlement: { rules: { maxFills: 10_000, gatherMs: 3_600_000 } } });
+    running = await startSettlement(world, { settlement: { rules: { maxFills: 10_000, gatherMs: 3_600_000 } } });
     const { poisoned, innocent, cancelled } = await matchAll();
     const younger: { number: number; outcome: bigint }[] = [];
     for (const [side, outcome] of [[SELL, YES], [BUY, NO], [SELL, YES]] as const) {
       younger.push({ number: (await place(next(), side, outcome)).number, outcome });
     }
-    const fills = stack.replica.view.nextFill;
+    const fills = running.replica.view.nextFill;
     deepEqual([fills, poisoned.size], [1_000, 300]);
     await poisonAll(cancelled);
-    await stack.indexer!.advanceNow();
+    await running.caughtUp();
     const before = await sharesOf();
-    await stack.stop();
+    await running.stop();
 
-    stack = await startSettlementStack(world);
-    await stack.settled();
-    const events = await stack.events();
+    running = await startSettlement(world);
+    await running.settled();
+    const events = await running.events();
     const failed = ofType(events, 'FillFailed');
     deepEqual(new Map(failed.map(({ fill, reason }) => [fill, reason])), poisoned);
     deepEqual(new Set(failed.map(({ reason, culprit }) => `${reason} ${culprit}`)), new Set(POISONS.map(({ reason, side }) => (
@@ -132,9 +132,9 @@ describe('settlement: poisoned fills', function () {
     const settled = ofType(events, 'FillSettled').map(({ fill }) => fill).sort((a, b) => a - b);
     deepEqual(settled, Array.from({ length: fills }, (_, fill) => fill).filter((fill) => !poisoned.has(fill)));
 
-    const { state } = await replayed(stack.log);
+    const { state } = await replayed(running.log);
     for (const { orderHash } of innocent) {
-      const { status, remaining } = stack.replica.view.order(orderHash)!;
+      const { status, remaining } = running.replica.view.order(orderHash)!;
       deepEqual({ status, remaining }, { status: 'open', remaining: String(SHARE) });
     }
     const resting = [...restingOrders(state, state.markets[0]!)]

@@ -6,8 +6,9 @@ import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
 import { BUY, SELL, USDC, walletOf } from '../support/settlement-contracts.js';
 import {
-  assertEachSettledOnce, fundTraders, settlementWorld, startSettlementStack, type SettlementStack, type SettlementWorld, type StackOptions,
-} from '../support/settlement-stack.js';
+  assertEachSettledOnce, fundTraders, settlementWorld, startIndexer, startSettlement,
+  type ProcessOptions, type SettlementProcess, type SettlementWorld,
+} from '../harness/settlement-world.js';
 
 describe('settlement after a restart', function () {
   this.timeout(120_000);
@@ -15,7 +16,7 @@ describe('settlement after a restart', function () {
   let database: TestDatabase;
   let world: SettlementWorld;
   let proxy: RpcProxy;
-  let stack: SettlementStack;
+  let running: SettlementProcess;
   let begin: { position: number; fill: number };
   let nonce = 0n;
 
@@ -33,24 +34,24 @@ describe('settlement after a restart', function () {
 
   afterEach(async () => {
     proxy.fate = () => 'pass';
-    await stack.stop();
+    await running.stop();
   });
 
-  async function start(options: StackOptions = {}, at: SettlementWorld = world): Promise<void> {
-    stack = await startSettlementStack(at, {
+  async function start(options: ProcessOptions = {}, at: SettlementWorld = world): Promise<void> {
+    running = await startSettlement(at, {
       url: proxy.url, ...options, settlement: { rules: { gatherMs: 20 }, timings: { retryMs: 10, maxRetryMs: 40 }, ...options.settlement },
     });
   }
 
   /** Bob sells, Alice buys share by share. */
   async function match(count: number): Promise<void> {
-    const { position, nextFill } = stack.replica.view;
+    const { position, nextFill } = running.replica.view;
     begin = { position, fill: nextFill };
     const order = (wallet: typeof alice, side: bigint, size: bigint) =>
       world.contracts.order(wallet, { marketId: world.marketId, side, nonce: ++nonce, size });
-    await stack.place(await order(bob, SELL, BigInt(count) * USDC));
-    for (let i = 0; i < count; i++) await stack.place(await order(alice, BUY, USDC));
-    equal(stack.replica.view.nextFill, begin.fill + count);
+    await running.place(await order(bob, SELL, BigInt(count) * USDC));
+    for (let i = 0; i < count; i++) await running.place(await order(alice, BUY, USDC));
+    equal(running.replica.view.nextFill, begin.fill + count);
   }
 
   const shares = async () => (await world.contracts.balances(alice.address, world.marketId)).yes as bigint;
@@ -58,21 +59,29 @@ describe('settlement after a restart', function () {
 
   /** What was submitted, without repeats, once everything is settled. */
   async function finish(): Promise<(readonly number[])[]> {
-    await stack.settled();
-    const { submitted } = await assertEachSettledOnce(stack, begin.position);
+    await running.settled();
+    const { submitted } = await assertEachSettledOnce(running, begin.position);
     return [...new Map(submitted.map(({ txHash, fills }) => [txHash, fills])).values()];
   }
 
-  const submittedOnce = (count: number) => stack.until('the submission is recorded', async () => (
-    (await stack.events(begin.position)).filter(({ type }) => type === 'SettlementSubmitted').length >= count));
+  const submittedOnce = (count: number) => running.until('the submission is recorded', async () => (
+    (await running.events(begin.position)).filter(({ type }) => type === 'SettlementSubmitted').length >= count));
+
+  /** A log in which the lane cannot record anything. */
+  const unwritable = (asked: () => void) => ({
+    append() {
+      asked();
+      return Promise.reject(new LogUnavailable(true));
+    },
+  });
 
   it('recorded by the lane, not by the history: the next start records it and sends it', async () => {
     let asked = 0;
-    await start({ lane: { announce: () => { asked++; return Promise.reject(new LogUnavailable(true)); } } });
+    await start({ lane: { log: unwritable(() => { asked++; }) } });
     const before = await shares();
     await match(3);
-    await stack.until('the history is asked', () => asked > 1);
-    await stack.stop();
+    await running.until('the history is asked', () => asked > 1);
+    await running.stop();
     equal(await shares(), before, 'nothing is sent before the history has it');
     await start();
     deepEqual(await finish(), [numbers(3)]);
@@ -85,9 +94,9 @@ describe('settlement after a restart', function () {
       const before = await shares();
       proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' ? fate : 'pass';
       await match(3);
-      await stack.until('it is broadcast', () => proxy.calls.includes('eth_sendRawTransaction'));
+      await running.until('it is broadcast', () => proxy.calls.includes('eth_sendRawTransaction'));
       await submittedOnce(1);
-      await stack.stop();
+      await running.stop();
       proxy.fate = () => 'pass';
       await start();
       deepEqual(await finish(), [numbers(3)]);
@@ -100,10 +109,11 @@ describe('settlement after a restart', function () {
     await start();
     await chain.rpc('evm_setAutomine', [false]);
     await match(3);
-    await stack.until('the node has it', async () => ((await chain.rpc('txpool_status')) as { pending: string }).pending === '0x1');
-    await stack.stop();
+    await running.until('the node has it', async () => ((await chain.rpc('txpool_status')) as { pending: string }).pending === '0x1');
+    await running.stop();
     await start();
-    equal(stack.settlement.status().inHand === 3 || stack.settlement.status().transactions === 0, true);
+    const { sentFills } = await running.queue();
+    ok(sentFills === 3 || sentFills === 0);
     await chain.rpc('evm_setAutomine', [true]);
     await chain.rpc('evm_mine');
     deepEqual(await finish(), [numbers(3)]);
@@ -121,30 +131,31 @@ describe('settlement after a restart', function () {
   for (const [what, memory] of memories) {
     it(`mined and over, but the history does not have it: nothing is sent again${what}`, async () => {
       const before = await shares();
+      const ended = await startIndexer(world);
       await start({ indexer: false });
+      await running.caughtUp();
+      await ended.stop();
       await match(3);
-      await stack.until('it is mined', async () => await shares() === before + 3n * USDC);
-      await stack.stop();
+      await running.until('it is mined', async () => await shares() === before + 3n * USDC);
+      await running.stop();
       if (memory === 'without intake') await forgetIntake();
-      // The indexer comes late: the lane has looked at the chain many times before.
-      proxy.fate = ({ method }) => method === 'eth_getLogs' ? 'hang' : 'pass';
+      // The indexer comes late, in a process of its own: the lane has looked at the chain many times before.
       proxy.calls.length = 0;
-      await start({}, memory !== 'lost' ? world : { ...world, databaseUrl: (await testDatabase()).url });
-      await stack.until('the lane has looked', () => proxy.calls.filter((method) => method === 'eth_getTransactionCount').length > 20);
-      proxy.fate = () => 'pass';
-      proxy.release();
+      await start({ indexer: false }, memory !== 'lost' ? world : { ...world, databaseUrl: (await testDatabase()).url });
+      await running.until('the lane has looked', () => proxy.calls.filter((method) => method === 'eth_getTransactionCount').length > 20);
+      const indexing = await startIndexer(world);
       deepEqual(await finish(), [numbers(3)]);
+      await indexing.stop();
       ok(!proxy.calls.includes('eth_sendRawTransaction'));
     });
   }
 
   it('requests in hand at the first start with an intake are followed, and what waited beside them is sent', async () => {
     let asked = 0;
-    const announce = () => { asked++; return Promise.reject(new LogUnavailable(true)); };
-    await start({ lane: { announce }, settlement: { rules: { gatherMs: 1, maxFills: 2 } } });
+    await start({ lane: { log: unwritable(() => { asked++; }) }, settlement: { rules: { gatherMs: 1, maxFills: 2 } } });
     await match(3);
-    await stack.until('the history is asked', () => asked > 1 && stack.settlement.status().inHand > 0);
-    await stack.stop();
+    await running.until('the history is asked', async () => asked > 1 && (await running.queue()).sentFills > 0);
+    await running.stop();
     await forgetIntake();
     await start();
     const submitted = await finish();
@@ -157,9 +168,9 @@ describe('settlement after a restart', function () {
     await chain.rpc('evm_setAutomine', [false]);
     proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' ? answering({ result: `0x${'00'.repeat(32)}` }) : 'pass';
     await match(3);
-    await stack.until('a second attempt', async () => {
+    await running.until('a second attempt', async () => {
       await chain.rpc('evm_mine');
-      return (await stack.events(begin.position)).filter(({ type }) => type === 'SettlementSubmitted').length >= 2;
+      return (await running.events(begin.position)).filter(({ type }) => type === 'SettlementSubmitted').length >= 2;
     });
     proxy.fate = () => 'pass';
     await chain.rpc('evm_setAutomine', [true]);
@@ -173,14 +184,14 @@ describe('settlement after a restart', function () {
     await start();
     proxy.fate = () => 'drop';
     await match(120);
-    await stack.until('it says what it waits for', () => {
-      const { waiting, inHand, oldestWaitingSinceMs, askedSinceMs, trouble } = stack.settlement.status();
-      return waiting + inHand === 120 && (oldestWaitingSinceMs ?? askedSinceMs) !== undefined && trouble !== undefined;
+    await running.until('it says what it waits for', async () => {
+      const { waitingFills, sentFills, settlementTrouble } = await running.queue();
+      return waitingFills + sentFills === 120 && settlementTrouble !== null;
     });
     proxy.fate = () => 'pass';
     const submitted = await finish();
     deepEqual(submitted.flat(), numbers(120));
-    const settled = (await stack.events(begin.position)).flatMap((event) => event.type === 'FillSettled' ? [event.fill] : []);
+    const settled = (await running.events(begin.position)).flatMap((event) => event.type === 'FillSettled' ? [event.fill] : []);
     deepEqual(settled, numbers(120));
   });
 
@@ -188,8 +199,11 @@ describe('settlement after a restart', function () {
     await start();
     proxy.fate = () => 'drop';
     await match(60);
-    await stack.until('a batch is asked for', () => stack.settlement.status().inHand > 0 || stack.settlement.status().trouble !== undefined);
-    await stack.stop();
+    await running.until('a batch is asked for', async () => {
+      const { sentFills, settlementTrouble } = await running.queue();
+      return sentFills > 0 || settlementTrouble !== null;
+    });
+    await running.stop();
     proxy.fate = () => 'pass';
     await start();
     deepEqual((await finish()).flat(), numbers(60));

@@ -1,17 +1,19 @@
 /** Settlement on a real chain with everything real: signed orders in, batches out, results in the history; and what goes wrong on the chain. */
-import { deepEqual, equal, match, ok } from 'node:assert/strict';
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import { QUEUE_RULES } from '../../command/settlement/rules.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { BUY, SELL, USDC, walletOf, type SignedOrder } from '../support/settlement-contracts.js';
 import {
-  assertEachSettledOnce, fundTraders, ofType, settlementWorld, startSettlementStack, type SettlementStack, type SettlementWorld, type StackOptions,
-} from '../support/settlement-stack.js';
+  assertEachSettledOnce, fundTraders, ofType, settlementWorld, startSettlement, type SettlementProcess, type SettlementWorld, type ProcessOptions,
+} from '../harness/settlement-world.js';
 
 describe('settlement on a chain', function () {
   this.timeout(120_000);
   let database: TestDatabase;
   let world: SettlementWorld;
-  let stack: SettlementStack;
+  let running: SettlementProcess;
   /** Where the test's events begin, and its fills' numbers. */
   let begin: { position: number; fill: number };
   let nonce = 0n;
@@ -31,23 +33,23 @@ describe('settlement on a chain', function () {
     const own = (name: string) => walletOf(`${name}: ${this.currentTest!.title}`);
     [alice, bob, carol] = [own('alice'), own('bob'), own('carol')];
     await fundTraders(world, [alice, bob], 1_000n * USDC);
-    stack = await startSettlementStack(world, { indexer: false });
-    const { position, nextFill } = stack.replica.view;
+    running = await startSettlement(world, { indexer: false });
+    const { position, nextFill } = running.replica.view;
     begin = { position, fill: nextFill };
-    await stack.stop();
+    await running.stop();
   });
-  afterEach(() => stack.stop());
+  afterEach(() => running.stop());
 
-  const start = async (options: StackOptions = {}): Promise<void> => { stack = await startSettlementStack(world, options); };
+  const start = async (options: ProcessOptions = {}): Promise<void> => { running = await startSettlement(world, options); };
   const order = (wallet: typeof alice, side: bigint, fields: Partial<SignedOrder['order']> = {}): Promise<SignedOrder> =>
     world.contracts.order(wallet, { marketId: world.marketId, side, nonce: ++nonce, ...fields });
 
   /** A resting sell of Bob's for `count` shares, bought by Alice share by share. */
   async function matches(count: number): Promise<FillMatched[]> {
-    await stack.place(await order(bob, SELL, { size: BigInt(count) * USDC }));
+    await running.place(await order(bob, SELL, { size: BigInt(count) * USDC }));
     const fills: FillMatched[] = [];
     for (let i = 0; i < count; i++) {
-      const { outcome } = await stack.place(await order(alice, BUY));
+      const { outcome } = await running.place(await order(alice, BUY));
       fills.push(...ofType(outcome.events, 'FillMatched'));
     }
     equal(fills.length, count);
@@ -58,36 +60,39 @@ describe('settlement on a chain', function () {
   const balances = async (wallet: typeof alice) => world.contracts.balances(wallet.address, world.marketId);
   const YES = (amount: bigint, spent: bigint) => ({ usdc: (1_000n * USDC) - spent, yes: 1_000n * USDC + amount, no: 1_000n * USDC });
 
-  const assertSettledOnce = () => assertEachSettledOnce(stack, begin.position);
+  const nothingIsLeft = async () => isDeepStrictEqual(await running.queue(), {
+    chainId: 31_337, waitingFills: 0, sentFills: 0, settlementTrouble: null, oldestWaitingS: null,
+  });
+
+  const assertSettledOnce = () => assertEachSettledOnce(running, begin.position);
 
   it('sends a fill at once when none was sent before it', async () => {
     await start({ settlement: { rules: { gatherMs: 3_600_000, quietMs: 250 } } });
     await matches(1);
-    await stack.settled();
+    await running.settled();
     await assertSettledOnce();
   });
 
   it('settles matched fills in order, 50 a transaction and the rest after 250 ms', async () => {
     await start({ settlement: { rules: { gatherMs: 60_000 } } });
     await matches(50);
-    await stack.settled();
-    await stack.stop();
+    await running.settled();
+    await running.stop();
     await start();
     await matches(7);
-    await stack.settled();
+    await running.settled();
     const { submitted } = await assertSettledOnce();
     deepEqual(submitted.map(({ chainId, fills }) => ({ chainId, fills })), [
       { chainId: 31_337, fills: numbers(0, 50) }, { chainId: 31_337, fills: numbers(50, 57) },
     ]);
     deepEqual([await balances(alice), await balances(bob)], [YES(57n * USDC, 57n * 600_000n), YES(-57n * USDC, -57n * 600_000n)]);
-    const { oldestWaitingSinceMs, ...status } = stack.settlement.status();
-    deepEqual([oldestWaitingSinceMs, status], [undefined, { transactions: 0, inHand: 0, troubled: 0, slow: false, waiting: 0, holds: true }]);
+    await running.until('nothing is left to do', nothingIsLeft);
   });
 
   it('fills of one order may go over several transactions', async () => {
     await start({ settlement: { rules: { maxFills: 3, gatherMs: 10 } } });
     await matches(10);
-    await stack.settled();
+    await running.settled();
     const { submitted } = await assertSettledOnce();
     ok(submitted.length >= 4 && submitted.every(({ fills }) => fills.length <= 3));
     deepEqual(await balances(bob), YES(-10n * USDC, -10n * 600_000n));
@@ -97,10 +102,10 @@ describe('settlement on a chain', function () {
     await start();
     await world.contracts.send(carol.address, world.contracts.usdc, 'mint', [carol.address, 10n * USDC]);
     const permit = { ...await world.contracts.permit(carol, { value: 10n * USDC }), nonce: 0n };
-    await stack.place(await order(carol, BUY, { size: 2n * USDC }), permit);
+    await running.place(await order(carol, BUY, { size: 2n * USDC }), permit);
     for (let i = 0; i < 2; i++) {
-      await stack.place(await order(bob, SELL));
-      await stack.settled();
+      await running.place(await order(bob, SELL));
+      await running.settled();
     }
     await assertSettledOnce();
     deepEqual(await balances(carol), { usdc: 10n * USDC - 1_200_000n, yes: 2n * USDC, no: 0n });
@@ -108,12 +113,12 @@ describe('settlement on a chain', function () {
 
   it('a fill that fails takes none of its batch along', async () => {
     await start({ settlement: { rules: { gatherMs: 2_000 } } });
-    await stack.place(await order(bob, SELL, { size: 3n * USDC }));
-    await stack.place(await order(alice, BUY));
-    await stack.place(await order(carol, BUY));
-    await stack.place(await order(alice, BUY));
-    await stack.settled();
-    const events = await stack.events(begin.position);
+    await running.place(await order(bob, SELL, { size: 3n * USDC }));
+    await running.place(await order(alice, BUY));
+    await running.place(await order(carol, BUY));
+    await running.place(await order(alice, BUY));
+    await running.settled();
+    const events = await running.events(begin.position);
     deepEqual(ofType(events, 'FillSettled').map(({ fill }) => fill - begin.fill), [0, 2]);
     deepEqual(ofType(events, 'FillFailed').map(({ fill, reason, culprit }) => ({ fill: fill - begin.fill, reason, culprit })), [
       { fill: 1, reason: 'buyer_insufficient_balance', culprit: 'buyer' },
@@ -127,13 +132,14 @@ describe('settlement on a chain', function () {
     const role = await read(settlement, 'OPERATOR_ROLE');
     await send(admin, settlement, 'revokeRole', [role, world.operator.address]);
     await matches(20);
-    await stack.until('it goes slowly', () => stack.settlement.status().slow);
+    await running.until('so many have reverted that they go slowly', async () => (
+      ofType(await running.events(begin.position), 'SettlementSubmitted').length > QUEUE_RULES.slowAfter));
     await send(admin, settlement, 'grantRole', [role, world.operator.address]);
-    await stack.settled();
+    await running.settled();
     await assertSettledOnce();
-    ok(stack.reports.some((report) => /^alarm: chain 31337, settlement request .* reverted as a whole/.test(report)));
+    ok(running.reports.some((report) => /^alarm: chain 31337, settlement request .* reverted as a whole/.test(report)));
     deepEqual(await balances(alice), YES(20n * USDC, 20n * 600_000n));
-    await stack.until('its end is told', () => !stack.settlement.status().slow && stack.settlement.status().troubled === 0);
+    await running.until('nothing is left to do', nothingIsLeft);
   });
 
   it('fills wait untouched while the collateral is paused, with an alarm, and settle when it is not', async () => {
@@ -141,13 +147,13 @@ describe('settlement on a chain', function () {
     const { usdc, send, operator: admin } = world.contracts;
     await send(admin, usdc, 'pause');
     await matches(20);
-    await stack.until('it goes slowly', () => stack.settlement.status().slow);
+    await running.until('it is told', () => running.reports.some((report) => (
+      /^alarm: chain 31337, settlement request .* left all its \d+ fills untouched/.test(report))));
     await send(admin, usdc, 'unpause');
-    await stack.settled();
+    await running.settled();
     await assertSettledOnce();
-    ok(stack.reports.some((report) => /^alarm: chain 31337, settlement request .* left all its \d+ fills untouched/.test(report)));
     deepEqual(await balances(alice), YES(20n * USDC, 20n * 600_000n));
-    await stack.until('its end is told', () => !stack.settlement.status().slow);
+    await running.until('nothing is left to do', nothingIsLeft);
   });
 
   it('what a transaction had too little gas for is sent again', async () => {
@@ -156,11 +162,11 @@ describe('settlement on a chain', function () {
       settlement: { rules: { gatherMs: 2_000 } }, altered: (request) => requests++ === 0 ? { ...request, gasLimit: 600_000n } : request,
     });
     await matches(10);
-    await stack.settled();
+    await running.settled();
     const { submitted } = await assertSettledOnce();
     deepEqual(submitted[0]?.fills, numbers(0, 10));
     ok(submitted.length > 1);
-    ok(stack.reports.some((report) => /^trouble: .* did not reach \d of its 10 fills/.test(report)), stack.reports.join('\n'));
+    ok(running.reports.some((report) => /^trouble: .* did not reach \d of its 10 fills/.test(report)), running.reports.join('\n'));
   });
 
   it('settles on a chain whose blocks have less gas than a full batch; what the lane refuses all the same goes in halves', async () => {
@@ -175,11 +181,11 @@ describe('settlement on a chain', function () {
         settlement: { rules: { gatherMs: 2_000 } }, altered: (request) => requests++ === 0 ? { ...request, gasLimit: 2_000_001n } : request,
       });
       await matches(20);
-      await stack.settled();
+      await running.settled();
       const { submitted } = await assertSettledOnce();
       ok(submitted.length >= 4 && submitted.every(({ fills }) => fills.length <= 6), JSON.stringify(submitted));
-      equal(stack.reports.length, 1);
-      match(stack.reports[0]!, /^trouble: chain 31337: .* [56] fills cannot be sent; its fills go in smaller batches: .* block gas limit 2000000$/);
+      equal(running.reports.length, 1);
+      match(running.reports[0]!, /^trouble: chain 31337: .* [56] fills cannot be sent; its fills go in smaller batches: .* block gas limit 2000000$/);
     } finally {
       await blocksOf(30_000_000);
     }
@@ -189,37 +195,32 @@ describe('settlement on a chain', function () {
     const data: string[] = [];
     await start({ altered: (request) => { data.push(request.data); return request; } });
     await matches(5);
-    await stack.settled();
+    await running.settled();
     const before = [await balances(alice), await balances(bob)];
     for (const call of data) {
       await world.contracts.chain.rpc('eth_sendTransaction', [{ from: world.contracts.operator, to: world.chain.contracts.settlement, data: call, gasPrice: '0x0' }]);
     }
-    await stack.indexer!.advanceNow();
+    await running.caughtUp();
     await assertSettledOnce();
     deepEqual([await balances(alice), await balances(bob)], before);
   });
 
   it('a false anchor stops what settles, until the settings pass it over: then also the fills that its own transaction settled are settled', async () => {
     const txHash = await falselyAnchored();
-    const stops = async () => {
-      await stack.indexer!.done;
-      match(stack.indexer!.status().stopped!, new RegExp(`^chain 31337 contradicts the history: transaction ${txHash} of ${world.operator.address.toLowerCase()} `));
-      deepEqual(ofType(await stack.events(begin.position), 'FillSettled'), []);
-      equal([...stack.replica.view.unsettledFills({ chainId: 31_337, from: 0 })].length, 3);
-    };
-    await stops();
-    await stack.stop();
-    await start();
-    await stops();
-    await stack.stop();
-    stack = await startSettlementStack({ ...world, chain: { ...world.chain, passOverAnchors: [txHash] } });
-    await stack.settled();
+    const told = new RegExp(`^chain 31337 contradicts the history: transaction ${txHash} of ${world.operator.address.toLowerCase()} `);
+    match((await running.indexing()).stopped!, told);
+    deepEqual(ofType(await running.events(begin.position), 'FillSettled'), []);
+    equal([...running.replica.view.unsettledFills({ chainId: 31_337, from: 0 })].length, 3);
+    await running.stop();
+    await rejects(start(), { name: 'CannotStart', message: told });
+    running = await startSettlement({ ...world, chain: { ...world.chain, passOverAnchors: [txHash] } });
+    await running.settled();
     await matches(2);
-    await stack.settled();
+    await running.settled();
     const { submitted } = await assertSettledOnce();
     deepEqual(submitted.map(({ fills }) => fills), [numbers(0, 3), numbers(3, 5)]);
     equal(submitted[0]!.txHash, txHash);
-    deepEqual(ofType(await stack.events(begin.position), 'AnchorPassedOver').map((event) => event.txHash), [txHash]);
+    deepEqual(ofType(await running.events(begin.position), 'AnchorPassedOver').map((event) => event.txHash), [txHash]);
     deepEqual(await balances(alice), YES(5n * USDC, 5n * 600_000n));
   });
 
@@ -231,8 +232,8 @@ describe('settlement on a chain', function () {
       altered: (request) => ({ ...request, data: `${request.data.slice(0, digestAt)}${'de'.repeat(32)}${request.data.slice(digestAt + 64)}` }),
     });
     await matches(3);
-    await stack.until('it has stopped', () => stack.indexer!.status().stopped !== undefined);
-    const [submitted] = ofType(await stack.events(begin.position), 'SettlementSubmitted');
+    await running.until('it has stopped', async () => (await running.indexing()).stopped !== null);
+    const [submitted] = ofType(await running.events(begin.position), 'SettlementSubmitted');
     return submitted!.txHash;
   }
 });

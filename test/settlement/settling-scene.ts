@@ -11,8 +11,8 @@ import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { createBell } from '../../engine/waiting.js';
-import { createDatabase } from '../sim/stores/database.js';
-import { createIntakeTables, openMemoryStore, queuedFill } from '../sim/stores/intake.js';
+import { createDatabase } from '../harness/memory/database.js';
+import { createIntakeTables, openMemoryStore, queuedFill } from '../harness/memory/intake.js';
 import { address, bytes32 } from '../support/scenario.js';
 
 export const CHAIN = { chainId: 5, contracts: { settlement: address('settlement') } } as unknown as SettlementOptions['chain'];

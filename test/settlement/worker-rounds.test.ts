@@ -2,8 +2,8 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { OutboxUnavailable, type LaneUser } from '../../command/lane/requests.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
-import { createDatabase } from '../sim/stores/database.js';
-import { createIntakeTables, openMemoryStore } from '../sim/stores/intake.js';
+import { createDatabase } from '../harness/memory/database.js';
+import { createIntakeTables, openMemoryStore } from '../harness/memory/intake.js';
 import { address } from '../support/scenario.js';
 
 const POLL_MS = 1_234;

@@ -99,15 +99,20 @@ export async function withContracts<Node extends ActingNode>(node: Node, { dispu
 }
 
 function contractsOn<Node extends ActingNode>(
-  node: Node, { deploymentBlock, ...addresses }: DeployedContracts, { chainId, chain: changes = {} }: Omit<DeploymentOptions, 'disputeWindowS'>,
+  node: Node, deployed: DeployedContracts, { chainId, chain: changes }: Omit<DeploymentOptions, 'disputeWindowS'>,
 ) {
   const accounts = testAccounts();
+  const chain = chainOf(deployed, { chainId, ...changes });
+  return { ...node, ...actionsOn(node, chain, accounts[0]!), chain, accounts, operator: accounts[0]!, operatorKey: accounts[0]!.privateKey };
+}
+
+/** The settings of a chain with these contracts. */
+export function chainOf({ deploymentBlock, ...addresses }: DeployedContracts, changes: Partial<Chain> & Pick<Chain, 'chainId'>): Chain {
   const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as typeof addresses;
-  const chain: Chain = {
-    chainId, name: 'Test chain', testnet: true, confirmations: 0, startBlock: deploymentBlock, contracts, domainName: 'Prediction Exchange Settlement',
+  return {
+    name: 'Test chain', testnet: true, confirmations: 0, startBlock: deploymentBlock, contracts, domainName: 'Prediction Exchange Settlement',
     exposureCheck: false, ...changes,
   };
-  return { ...node, ...actionsOn(node, chain, accounts[0]!), chain, accounts, operator: accounts[0]!, operatorKey: accounts[0]!.privateKey };
 }
 
 const abis = {

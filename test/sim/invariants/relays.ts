@@ -5,7 +5,7 @@ import type { SimBlock, SimChain } from '../chain/chain.js';
 import { unsettled } from '../chain/oracle-contract.js';
 import type { RelayClientWatch } from '../relays/clients.js';
 import type { SignedRelay } from '../relays/messages.js';
-import type { OutboxTables, RequestRow, TransactionRow } from '../stores/outbox.js';
+import type { OutboxTables, RequestRow, TransactionRow } from '../../harness/memory/outbox.js';
 import type { Broken, Invariant } from './names.js';
 
 /** A request from its record to its end; the same request may come again after it has ended in vain. */

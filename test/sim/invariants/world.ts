@@ -8,7 +8,7 @@ import type { RelayClientWatch } from '../relays/clients.js';
 import type { SignedRelay } from '../relays/messages.js';
 import type { ClientWatch } from '../story/clients.js';
 import type { SignedOrder } from '../story/traders.js';
-import type { OutboxTables, TransactionRow } from '../stores/outbox.js';
+import type { OutboxTables, TransactionRow } from '../../harness/memory/outbox.js';
 import type { Exchange } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
 import { START_MS } from '../world/time.js';

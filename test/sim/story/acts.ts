@@ -4,7 +4,7 @@ import type { OrderTerms } from '../../../command/orders/order-request.js';
 import type { Log } from '../../../engine/log/log.js';
 import { BUY, SELL } from '../../../engine/records/fields.js';
 import { QUICK_INTERVAL_S, type SourceState } from '../prices/price-world.js';
-import { loseLastCommits } from '../stores/intake.js';
+import { loseLastCommits } from '../../harness/memory/intake.js';
 import { proposeActs } from '../relays/propose-acts.js';
 import { relayActs } from '../relays/relay-acts.js';
 import { PROCESSES } from '../world/exchange.js';

@@ -1,6 +1,6 @@
 /** Carries a process's statements to the database, and cuts its session before or after one where that is due. */
 import { OutboxUnavailable } from '../../../command/lane/requests.js';
-import type { Carry } from '../stores/database.js';
+import type { Carry } from '../../harness/memory/database.js';
 import type { WorldParts } from './parts.js';
 import type { SimProcess } from './process.js';
 

@@ -2,20 +2,14 @@
  * The processes of the service: two with the roles engine and api, two with indexer, lane, settlement, relayer and prices. The roles are the real
  * ones, on ports in memory. A process that ends by itself is started again, as its supervisor does.
  */
-import { indexer } from '../../../command/indexer/role.js';
-import { lane } from '../../../command/lane/role.js';
-import { api } from '../../../command/orders/role.js';
-import { prices } from '../../../command/prices/role.js';
-import { relayer } from '../../../command/relayer/role.js';
-import { settlement } from '../../../command/settlement/role.js';
 import { ForeignHistory } from '../../../command/signing/history-check.js';
-import { engine } from '../../../engine/role.js';
 import { HistoryDiffers } from '../../../engine/run/history-differs.js';
 import type { Replica } from '../../../engine/run/replica.js';
-import type { Clock, RunningRole } from '../../../engine/running-role.js';
-import type { ApiRequest, Endpoint, Reply, ServingRole } from '../../../service/api/endpoint.js';
+import type { Clock } from '../../../engine/running-role.js';
+import type { ApiRequest, Endpoint, Reply } from '../../../service/api/endpoint.js';
+import { startRoles, type Roles } from '../../harness/ports.js';
 import type { WorldParts } from './parts.js';
-import { openPorts, type SimPorts, type Special } from './ports.js';
+import { openPorts, type Special } from './ports.js';
 import { SimProcess } from './process.js';
 
 export const PROCESSES = ['front-0', 'front-1', 'back-0', 'back-1'] as const;
@@ -30,8 +24,6 @@ export interface Running {
   /** How it answers requests. */
   readonly handlers: Map<Endpoint, (request: ApiRequest) => Promise<Reply>>;
 }
-
-type Start = (ports: SimPorts) => Promise<RunningRole & Partial<ServingRole>>;
 
 export class Exchange {
   readonly running = new Map<ProcessName, Running>();
@@ -72,23 +64,20 @@ export class Exchange {
     const isFront = name.startsWith('front');
     const ports = await openPorts(this.parts, { ...special, process, start, records: isFront, fail });
     Object.assign(run, { replica: ports.replica, clock: ports.clock });
-    for (const startRole of isFront ? FRONT : this.back()) {
-      const role = await startRole(ports);
+    await startRoles(ports, isFront ? FRONT : this.back(), (role) => {
       role.failed.catch(fail);
       process.atEnd(() => { role.stop().catch(() => undefined); });
       for (const { endpoint, handler } of role.routes ?? []) handlers.set(endpoint, async (request) => await handler(request) as Reply);
-    }
+    });
     trace.note(`${name} works`);
   }
 
-  private back(): readonly Start[] {
+  private back(): Roles {
     const { prices: { areTraded }, relays } = this.parts;
-    return [
-      (ports) => indexer.start(ports), (ports) => lane.start(ports),
-      (ports) => settlement.start({ ...ports, timings: { pollMs: 500, laneLookMs: 1_000 } }),
-      ...relays ? [(ports: SimPorts) => relayer.start({ ...ports, timings: { pollMs: 1_000, answerWithinMs: 8_000 } })] : [],
-      ...areTraded ? [(ports: SimPorts) => prices.start(ports)] : [],
-    ];
+    return {
+      indexer: {}, lane: {}, settlement: { timings: { pollMs: 500, laneLookMs: 1_000 } },
+      ...relays ? { relayer: { timings: { pollMs: 1_000, answerWithinMs: 8_000 } } } : {}, ...areTraded ? { prices: {} } : {},
+    };
   }
 
   private ended(name: ProcessName, run: Running, error: Error): void {
@@ -103,4 +92,4 @@ export class Exchange {
   }
 }
 
-const FRONT: readonly Start[] = [(ports) => engine.start(ports), (ports) => api.start(ports)];
+const FRONT: Roles = { engine: {}, api: {} };

@@ -1,46 +1,29 @@
 /** The ports of a simulated process: what its roles take, in memory, over the simulated network and on virtual time. */
 import { setMaxListeners } from 'node:events';
-import { openChain } from '../../../command/chain/chain-access.js';
+import { openChain, type ChainAccess } from '../../../command/chain/chain-access.js';
 import type { CheckedContracts } from '../../../command/chain/chain-check.js';
-import { watchesOf } from '../../../command/chain/chain-watch.js';
 import type { Chain, Rpc } from '../../../command/chain/chain.js';
 import type { ConfiguredChain } from '../../../command/chain/configured-chain.js';
-import { createLogFeed } from '../../../command/feed/log-feed.js';
-import type { IndexerPorts } from '../../../command/indexer/role.js';
 import { KEEPER_RULES } from '../../../command/keeper/keeper.js';
-import type { LanePorts } from '../../../command/lane/role.js';
-import type { ApiPorts, OrderReads } from '../../../command/orders/role.js';
-import type { PricesPorts } from '../../../command/prices/role.js';
-import type { RelayerPorts } from '../../../command/relayer/role.js';
-import type { SettlementPorts } from '../../../command/settlement/role.js';
 import type { PreparedDomain } from '../../../command/signing/typed-data.js';
-import { SUBMISSIONS } from '../../../command/submissions.js';
 import type { Log } from '../../../engine/log/log.js';
 import { recordId } from '../../../engine/records/codec.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Report } from '../../../engine/report.js';
-import { readReplica } from '../../../engine/role-state.js';
-import type { EnginePorts } from '../../../engine/role.js';
 import { startReplica, type Replica } from '../../../engine/run/replica.js';
-import type { Clock } from '../../../engine/running-role.js';
 import { startClock, type ProcessClock } from '../../../service/machine/clock.js';
+import type { Clock } from '../../../engine/running-role.js';
+import { portsOf, type RolePorts } from '../../harness/ports.js';
+import { memoryStores } from '../../harness/stores.js';
 import { CHAIN } from '../chain/contracts.js';
 import { fetchFor, NODE_URLS } from '../chain/node.js';
 import { ASSET, QUICK_INTERVAL_S, QUICK_UNTIL_MS, SOURCES } from '../prices/price-world.js';
 import { createSimSource } from '../prices/source.js';
-import { openMemoryStore } from '../stores/intake.js';
-import { openLogHandle } from '../stores/log-handle.js';
-import { memoryLaneUser, memoryOutbox } from '../stores/outbox.js';
-import { memoryRecorderSession } from '../stores/recorder-session.js';
+import { openLogHandle } from './log-handle.js';
 import { carryFor } from './carry.js';
 import { KEYS, type WorldParts } from './parts.js';
 import type { SimProcess } from './process.js';
 import { START_MS } from './time.js';
-
-export interface SimPorts extends EnginePorts, ApiPorts, IndexerPorts, LanePorts, Omit<SettlementPorts, 'timings'>, Omit<RelayerPorts, 'timings'>, PricesPorts {
-  readonly log: Log;
-  readonly clock: Clock;
-}
 
 /** What is special about one start of a process. */
 export interface Special {
@@ -64,16 +47,10 @@ export interface OpenOptions extends Special {
 export const KEEPER_GRACE_S = 4;
 const [MAX_JUMP_MS, ACCEPT_AFTER_MS, LOOK_MS] = [5_000, 60_000, 1_000];
 
-/** They know nothing: in a run the engine forgets no order. */
-const NO_READ_MODELS: OrderReads = {
-  order: () => Promise.resolve(undefined), marketId: () => Promise.reject(new RequestError('unknown_market')),
-  position: () => Promise.resolve({ yesShares: 0n, noShares: 0n, totalInvested: 0n, position: -1 }), waitForPosition: () => Promise.resolve(),
-};
-
 /** Resolves when the process's replica has caught up with the history. */
-export async function openPorts(parts: WorldParts, options: OpenOptions): Promise<SimPorts> {
+export async function openPorts(parts: WorldParts, options: OpenOptions): Promise<RolePorts> {
   const { process, start, alter = (log) => log, records, domain = parts.tools.domain, fail } = options;
-  const { store, tools, prices, outbox: tables, intake, database, relayModel, time } = parts;
+  const { store, tools, database, relayModel, time } = parts;
   const writerId = `${process.name}:${start}`;
   const log = alter(openLogHandle(store, process, parts));
   const signal = signalOf(process);
@@ -86,55 +63,46 @@ export async function openPorts(parts: WorldParts, options: OpenOptions): Promis
   const carry = carryFor(process, parts);
   // The server misses a process some time after its end; what the process had sent is still carried out.
   process.atEnd(() => { time.after(400 + 2_500 * time.random(), () => { database.endOf(carry); }); });
-  const logLength = () => store.records.commands.length;
-  const outbox = { database, tables, carry, now: () => START_MS + time.now() };
+  const stores = { carry, now: () => START_MS + time.now() };
+  const foreign = memoryStores(parts, { ...stores, asked: () => { parts.watch.askedByForeign(process.name); } });
+  const own = memoryStores(parts, stores);
   let requests = 0;
-  return {
-    log, writerId, replica: started, replicaState: readReplica(() => started, logLength), clock, tickMs: LOOK_MS, report, logLength,
+  return portsOf({
+    ...own, log, writerId, replica: started, clock, report, logLength: () => store.records.commands.length,
     chains: new Map([[CHAIN.chainId, chainOf(process, parts, report)]]), domains: new Map([[CHAIN.chainId, domain]]),
-    ...advanceOf(process, parts, started),
-    openCatalogue: () => Promise.resolve(), keccak256: tools.keccak256, recovery: tools.recovery,
-    outbox: memoryOutbox(outbox), submissions: SUBMISSIONS,
-    laneUser(whose) {
-      const isForeign = options.domain !== undefined && whose.purpose === 'settlement';
-      return memoryLaneUser({ ...outbox, ...isForeign ? { asked: () => { parts.watch.askedByForeign(process.name); } } : {} }, whose);
-    },
+    ...advanceOf(process, parts), keccak256: tools.keccak256, recovery: tools.recovery,
+    laneUser: (whose) => (options.domain !== undefined && whose.purpose === 'settlement' ? foreign : own).laneUser(whose),
     policy: { bumpAfterBlocks: 3, bumpAfterMs: 5_000, rebroadcastMs: 8_000, lostAfterMs: 20_000, gapAfterMs: 20_000, maxInFlight: 6 },
-    openFeed: () => Promise.resolve({ feed: createLogFeed(log), transport: 'log', status: () => undefined }),
-    openIntakeStore: (session) => openMemoryStore({ database, tables: intake, carry }, session),
     newId: () => recordId(`request:${writerId}:${requests++}`),
     endedRelays: {
       ended: (requestId) => process.request(() => relayModel.ended(requestId)),
       caughtUp: (position) => process.request(() => relayModel.caughtUp(position)),
     },
-    quota: { gasPerOwner: 0n, gasPerToken: 0n },
     keeperRules: { ...KEEPER_RULES, graceS: KEEPER_GRACE_S, againMs: 8_000, backoff: { firstMs: 5_000, longestMs: 20_000 } },
     sources: SOURCES.map((name) => createSimSource(name, process, parts)), assets: [ASSET],
     schedule: { get assets() { return time.now() < QUICK_UNTIL_MS ? [ASSET] : []; }, intervalS: QUICK_INTERVAL_S, ahead: 1 },
-    openRecorderSession: (session) => memoryRecorderSession(database, { ...session, carry }),
-    reads: NO_READ_MODELS, limits: { maxQueuedOrders: 1_000, maxOpenOrders: 1_000 }, cancelAuth: 'open',
-    metrics: { batch: () => undefined, order: () => undefined },
     admit(what) {
       const doubt = what === 'order' ? clock.doubt() : undefined;
       if (doubt !== undefined) throw new RequestError('clock_untrusted', doubt, [], { retryAfterS: 5 });
     },
-  };
+  });
+}
 
-  function chainOf(process: SimProcess, parts: WorldParts, report: Report) {
-    const configured: ConfiguredChain = {
-      chain: CHAIN, rpcUrls: NODE_URLS, operatorKey: KEYS.operator.privateKey, pollMs: 1_000, stalledAfterMs: 120_000, requestTimeoutMs: 3_000,
-      maxFeePerGas: 40_000_000_000n,
-      ...prices.areTraded ? { quickKey: KEYS.quick.privateKey, quick: KEYS.quick.address } : {},
-      ...parts.relays ? { relayerKey: KEYS.relayer.privateKey, relayer: KEYS.relayer.address } : {},
-    };
-    const access = openChain(configured, {
-      keccak256: tools.keccak256, report, check: checkContracts,
-      fetch: fetchFor(process, { ...parts, broadcast: (raw) => { parts.watch.broadcast(raw); } }),
-    });
-    setMaxListeners(100, access.signal);
-    process.atEnd(() => { void access.stop(); });
-    return access;
-  }
+function chainOf(process: SimProcess, parts: WorldParts, report: Report): ChainAccess {
+  const { prices, tools } = parts;
+  const configured: ConfiguredChain = {
+    chain: CHAIN, rpcUrls: NODE_URLS, operatorKey: KEYS.operator.privateKey, pollMs: 1_000, stalledAfterMs: 120_000, requestTimeoutMs: 3_000,
+    maxFeePerGas: 40_000_000_000n,
+    ...prices.areTraded ? { quickKey: KEYS.quick.privateKey, quick: KEYS.quick.address } : {},
+    ...parts.relays ? { relayerKey: KEYS.relayer.privateKey, relayer: KEYS.relayer.address } : {},
+  };
+  const access = openChain(configured, {
+    keccak256: tools.keccak256, report, check: checkContracts,
+    fetch: fetchFor(process, { ...parts, broadcast: (raw) => { parts.watch.broadcast(raw); } }),
+  });
+  setMaxListeners(100, access.signal);
+  process.atEnd(() => { void access.stop(); });
+  return access;
 }
 
 /** The simulated contracts are those of the settings; only a node has to answer. */
@@ -198,13 +166,12 @@ function watched(clock: ProcessClock, { time, watch }: WorldParts): Clock {
   };
 }
 
-/** Requests to the indexers of all processes, and the watches over the chain that make them. */
-function advanceOf(process: SimProcess, { advance }: WorldParts, replica: Replica) {
-  const ask = (chainId: number): void => {
-    for (const { process: to, listener } of advance) void process.request(() => { if (to.alive) listener(chainId); });
-  };
+/** Requests to the indexers of all processes to look at the chain. */
+function advanceOf(process: SimProcess, { advance }: WorldParts): Pick<RolePorts, 'askToAdvance' | 'onAskedToAdvance'> {
   return {
-    askToAdvance: ask, onAskedToAdvance(listener: (chainId: number) => void) { advance.add({ process, listener }); },
-    watch: watchesOf({ replica: () => Promise.resolve(replica), askToAdvance: ask, now: () => performance.now() }),
+    askToAdvance(chainId) {
+      for (const { process: to, listener } of advance) void process.request(() => { if (to.alive) listener(chainId); });
+    },
+    onAskedToAdvance(listener) { advance.add({ process, listener }); },
   };
 }

@@ -1,26 +1,26 @@
 /** An indexer on a real engine over a log in memory: tests start, kill and restart it, and break its requests and appends as they like. */
-import { randomUUID } from 'node:crypto';
 import type { Chain, Rpc } from '../../command/chain/chain.js';
-import { runIndexer, type Indexer, type IndexerOptions } from '../../command/indexer/indexer.js';
 import { createRpc } from '../../command/chain/rpc.js';
+import { historyOf } from '../../command/indexer/role.js';
+import { runIndexer, type Indexer, type IndexerOptions } from '../../command/indexer/indexer.js';
 import { decodeCommand, decodeOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createMemoryLog, createMemoryStore, type MemoryStore } from '../../engine/log/memory/memory-log.js';
-import { startReplica } from '../../engine/run/replica.js';
 import type { ChainCursor, EngineView } from '../../engine/run/view.js';
-import { until } from './until.js';
+import { startHarness } from '../harness/harness.js';
+import { until } from '../support/until.js';
 
-export interface IndexerStack {
+export interface IndexerScene {
   readonly indexer: Indexer;
   readonly view: EngineView;
   readonly cursor: () => ChainCursor | undefined;
   /** What was reported, as `level: text`. */
-  readonly reports: string[];
+  readonly reports: readonly string[];
   /** Ends indexer and engine. */
   stop(): Promise<void>;
 }
 
-export interface IndexerStackOptions extends Partial<Omit<IndexerOptions, 'chain' | 'rpc' | 'signal' | 'cursor'>> {
+export interface IndexerSceneOptions extends Partial<Omit<IndexerOptions, 'chain' | 'rpc' | 'signal' | 'cursor'>> {
   readonly chain: Chain;
   readonly rpc: Rpc;
   /** What outlives the process. */
@@ -29,46 +29,29 @@ export interface IndexerStackOptions extends Partial<Omit<IndexerOptions, 'chain
   readonly around?: (what: string, work: () => Promise<unknown>, end: () => void) => Promise<unknown>;
 }
 
-/** Starts an engine over the store, lets it catch up, and starts an indexer beside it. */
-export async function startIndexer(options: IndexerStackOptions): Promise<IndexerStack> {
+/** Starts an engine over the store, lets it catch up, and starts an indexer beside it, which has the history as the role gives it. */
+export async function startIndexer(options: IndexerSceneOptions): Promise<IndexerScene> {
   const { chain, store, around = (_, work) => work() } = options;
-  const log = createMemoryLog(store);
-  const stop = new AbortController();
+  const { log, replica, reports, ports: { report }, stop } = await startHarness({ roles: {}, log: createMemoryLog(store) });
   const indexing = new AbortController();
-  const { view, caughtUp, outcomeOf, done } = await startReplica({ log, signal: stop.signal, record: { writerId: randomUUID() } });
-  await caughtUp;
-  const reports: string[] = [];
+  const { signal } = indexing;
   const end = (): void => { indexing.abort(); };
+  const { append, ...history } = historyOf(chain.chainId, { log, replica, signal });
   const indexer = runIndexer({
-    cursor: () => view.cursor(chain.chainId), view,
-    async caughtUp() {
-      const length = await log.length('commands');
-      if (view.position < length) await outcomeOf(length - 1);
-    },
-    isKnownToken: (token) => view.isKnownToken(token),
-    isKnownMarket: (marketId) => view.market(marketId) !== undefined,
-    outcomeOf,
-    async digestAt(position) {
-      const [record] = await log.read('outcomes', position, 1);
-      return record === undefined ? undefined : decodeOutcome(record.data).digest;
-    },
-    now: Date.now, random: () => 0.5, report: (level, text) => { reports.push(`${level}: ${text}`); },
-    pollMs: 5, retryMs: 1, longestRetryMs: 5,
-    ...options,
+    ...history, now: Date.now, random: () => 0.5, report, pollMs: 5, retryMs: 1, longestRetryMs: 5, ...options,
     rpc: {
       chainId: chain.chainId,
       request: <T>(method: string, params: readonly unknown[]) => around(method, () => options.rpc.request(method, params), end) as Promise<T>,
     },
-    append: (records) => around('append', () => log.append('commands', records), end) as Promise<number>,
-    signal: indexing.signal,
+    append: (records) => around('append', () => append(records), end) as Promise<number>, signal,
   });
+  const { view } = replica;
   return {
     indexer, view, reports, cursor: () => view.cursor(chain.chainId),
     async stop() {
       end();
       await indexer.done;
-      stop.abort();
-      await done;
+      await stop();
     },
   };
 }
@@ -79,14 +62,14 @@ export function quickRpc(urls: readonly string[], chainId: number, timeoutMs = 5
 }
 
 /** Runs an indexer until the history has got to the chain's final block, and ends it. */
-export async function catchUp(options: IndexerStackOptions): Promise<IndexerStack> {
-  const stack = await startIndexer(options);
+export async function catchUp(options: IndexerSceneOptions): Promise<IndexerScene> {
+  const scene = await startIndexer(options);
   try {
-    await patiently(() => stack.indexer.advanceNow());
+    await patiently(() => scene.indexer.advanceNow());
   } finally {
-    await stack.stop();
+    await scene.stop();
   }
-  return stack;
+  return scene;
 }
 
 /** Tries again while the work fails. */

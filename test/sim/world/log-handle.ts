@@ -2,10 +2,10 @@
 import { AttemptFailed, type Attempted } from '../../../engine/log/appender.js';
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
 import { createMemoryLog, type MemoryStore } from '../../../engine/log/memory/memory-log.js';
-import type { Strikes } from '../world/faults.js';
-import type { SimProcess } from '../world/process.js';
-import type { VirtualTime } from '../world/time.js';
-import type { Weather } from '../world/weather.js';
+import type { Strikes } from './faults.js';
+import type { SimProcess } from './process.js';
+import type { VirtualTime } from './time.js';
+import type { Weather } from './weather.js';
 
 export interface Surroundings {
   readonly time: VirtualTime;
