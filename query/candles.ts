@@ -43,9 +43,7 @@ const OF_MARKET: Statement = {
         (start + $4::integer) * 1000 <= ${timeOf('trades')}
           and last_fill < coalesce((select number from unsettled), ${Number.MAX_SAFE_INTEGER}) as closed
       from candles
-      where series = (select first_fill * 2 + $2::smallint from market_volumes where market_id = $1) and interval_s = $4::integer
-        and start >= $5::bigint and start < $6::bigint
-      order by start desc limit $7::integer
+      where ${between('series', '(select first_fill * 2 + $2::smallint from market_volumes where market_id = $1)')}
     )
     select ${jsonObject(`
       select ${hex('market_id')} as "marketId", $2::smallint as outcome, $3::text as interval, ${candles()} as candles,
@@ -64,14 +62,22 @@ const OF_ASSET: Statement = {
     ), page as materialized (
       select start, open, high, low, close, 0 as volume, 0 as trades, prices, start < (select start from newest) as closed
       from price_candles
-      where asset = $1::text and interval_s = $4::integer and start >= $5::bigint and start < $6::bigint
-      order by start desc limit $7::integer
+      where ${between('asset', '$1::text')}
     )
     select ${jsonObject(`
       select $1::text as asset, $3::text as interval, ${candles(', prices')} as candles, (select count(*) from page) as count`)} as body,
       ${lastStart()} as last, $8::boolean and $2::smallint = 0 and (select start from newest) * 1000 >= ${endOfPage()} as closed,
       ${positionOf(['prices'])} as position`,
 };
+
+/**
+ * SQL: the latest candles of a series from $5 to before $6. Rows are compared as wholes, so that Postgres goes through the index from the end:
+ * with equalities it takes a series for short, and sorts all of it.
+ */
+function between(column: string, series: string): string {
+  return `(${column}, interval_s, start) >= (${series}, $4::integer, $5::bigint) and (${column}, interval_s, start) < (${series}, $4::integer, $6::bigint)
+      order by ${column} desc, interval_s desc, start desc limit $7::integer`;
+}
 
 function candles(more = ''): string {
   return jsonArray(`select start, open, high, low, close, volume, trades${more}, closed from page order by start`);

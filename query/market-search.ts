@@ -94,7 +94,7 @@ function statementOf(
     select ${jsonObject(`
       select ${jsonArray(`
         select ${MARKET_FIELDS}, (array['${MARKET_STATES.join(`', '`)}'])[state + 1] as state, totals.volume as "totalVolume"
-        from page join markets using (number) ${BEST_YES_ASK}
+        from page cross join lateral (select * from markets where markets.number = page.number limit 1) markets ${BEST_YES_ASK}
           left join lateral (select volume from market_volumes where market_volumes.market_id = markets.market_id) totals on true
         order by place`)} as markets, (select count(*) from page) as count`)} as body,
       (select key from page where place = ${most}::integer) as last, ${positionOf(['markets', 'orders', 'trades'])} as position`;

@@ -67,7 +67,7 @@ const activityOfUser: Statement = {
       select * from (${asRole('buyer')} union all ${asRole('seller')}) trade order by number desc limit $3::integer
     ), paid as materialized (
       select redemptions.*, question, winning_outcome from redemptions join markets using (market_id)
-      where user_address = $1 and chain_id = $2::bigint and exists (select from markets where chain_id = $2::bigint)
+      where user_address = $1 and chain_id = $2::bigint and exists (select from chain_volumes where chain_id = $2::bigint)
         and redemptions.position < coalesce($5::bigint, ${Number.MAX_SAFE_INTEGER})
       order by redemptions.position desc limit $3::integer
     )
@@ -132,7 +132,7 @@ function latest(limit: number, columns: string): string {
 function asRole(role: 'buyer' | 'seller'): string {
   return `(
     select trades.*, question, '${role}' as "userRole" from trades join markets using (market_id)
-    where ${role} = $1 and settlement <> 3 and chain_id = $2::bigint and exists (select from markets where chain_id = $2::bigint)
+    where ${role} = $1 and settlement <> 3 and chain_id = $2::bigint and exists (select from chain_volumes where chain_id = $2::bigint)
       and trades.number < coalesce($4::bigint, ${Number.MAX_SAFE_INTEGER})
     order by trades.number desc limit $3::integer)`;
 }

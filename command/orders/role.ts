@@ -9,15 +9,19 @@ import type { ChainAccess } from '../chain/chain-access.js';
 import type { ChainWatch } from '../chain/chain-watch.js';
 import { minOrderSizeOf } from '../chain/chain.js';
 import { createExposures } from '../chain/exposures.js';
+import { createHoldingsReader } from '../chain/holdings.js';
 import type { SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
+import { createAccount, type AccountParts } from './account.js';
 import { createCancelOrder, type CancelOrderParts } from './cancel-order.js';
+import { createCheckOrder, type CheckOrderParts } from './check-order.js';
 import { createCommandWriter } from './command-writer.js';
 import { countedOrders, type CountedResults } from './counted-orders.js';
-import { orderEndpoints } from './endpoints.js';
+import { askedEndpoints, orderEndpoints } from './endpoints.js';
 import { createOrderFinder, type FindRecordedOrder } from './order-finder.js';
 import { createPlaceOrder } from './place-order.js';
 import { queueState, recoveryState } from './role-state.js';
+import { createTradingStatus } from './trading-status.js';
 import { createPositionSync, type PositionReads } from './sync-position.js';
 
 /** A client whose command has no outcome within this time gets `outcome_unknown`. */
@@ -69,18 +73,25 @@ export const api: Role<ApiPorts, ServingRole> = {
     const exposures = await startExposures(ports);
     const findOrder = createOrderFinder(view, reads.order);
     const domainOf = (chainId: number) => domains.get(chainId);
-    const placeOrder = createPlaceOrder({
+    const placing: CheckOrderParts = {
       view, domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
       permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
       maxOpenOrders: limits.maxOpenOrders, minSizeOf: (chainId) => minOrderSizeOf(chains.get(chainId)?.chain),
-    });
+    };
+    const placeOrder = createPlaceOrder(placing);
     const cancelOrder = createCancelOrder({ auth: ports.cancelAuth, domainOf, recovery, submit, findOrder, now });
     const syncPosition = createPositionSync({ view, reads, chains, submit, now, watch: ports.watch });
     const orders = countedOrders(metrics, {
       placeOrder: admitted(admit, 'order', placeOrder), cancelOrder: admitted(admit, 'other', cancelOrder),
     });
     return {
-      routes: serve(orderEndpoints, { ...orders, syncPosition: admitted(admit, 'other', syncPosition) }),
+      routes: [
+        ...serve(orderEndpoints, { ...orders, syncPosition: admitted(admit, 'other', syncPosition) }),
+        ...serve(askedEndpoints, {
+          checkOrder: createCheckOrder(placing), account: createAccount({ view, holdingsOf: holdingsReaders(chains) }),
+          tradingStatus: createTradingStatus({ view, admit }),
+        }),
+      ],
       failed: neverFails,
       state: [
         replicaState, reading(queueState, () => [{ queued: commits.queued() }]),
@@ -99,6 +110,12 @@ function admitted<Request extends unknown[], Answered>(
     admit(what);
     return handler(...request);
   };
+}
+
+/** Readers of balances by chain id. */
+function holdingsReaders(chains: ApiPorts['chains']): AccountParts['holdingsOf'] {
+  const readers = new Map([...chains].map(([chainId, { chain, clientRpc }]) => [chainId, createHoldingsReader({ chain, rpc: clientRpc })]));
+  return (chainId) => readers.get(chainId);
 }
 
 /** The exposure checks by chain id, for chains with the check on. Begins with every chain, also without the check: permits need its stablecoin. */

@@ -85,7 +85,7 @@ function statementsFor({ markets, trades, holders, openOrders }: Size): string[]
     select n, ${market('-n - 1')}, 31337, ${trader('n')}, case n % 2 when 0 then 'BTC' else 'ETH' end, 1600000000 + n * 450, 1600000900 + n * 450, 0, false, false
     from generate_series(0, ${markets - 1}) n`, `
     insert into price_candles
-    select 'BTC', i, 1600000000 / i * i + n * i, 5, 9, 1, 7, 60 from unnest(array[60, 3600]) i, generate_series(0, ${holders * 10}) n`, `
+    select 'BTC', i, 1600000000 / i * i + n * i, 5, 9, 1, 7, 60 from unnest(array[60, 3600]) i, generate_series(0::bigint, ${holders * 10}) n`, `
     insert into minute_volumes
     select market_id, at_ms / 60000, sum(cost) from trades where settlement <> 3 group by 1, 2`, `
     insert into market_volumes (market_id, volume, trades)
