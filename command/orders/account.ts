@@ -92,8 +92,8 @@ export const getAccount = defineEndpoint({
     }),
     examples: {
       'one order to buy, one to sell': {
-        chainId: 31_337, block: 1_204, balance: 100_000_000, allowance: 1_000_000_000, approved: true, neededByOrders: 15_500_000, neededByFills: 6_000_000,
-        available: 78_500_000, shares: [{ marketId: `0x${'4d'.repeat(32)}`, outcome: 0, neededByOrders: 5_000_000, neededByFills: 0 }], openOrders: 2,
+        chainId: 31_337, block: 1_204, balance: 100_000_000, allowance: 1_000_000_000, approved: true, neededByOrders: 15_500_000,
+        neededByFills: 6_000_000, available: 78_500_000, shares: [{ marketId: `0x${'4d'.repeat(32)}`, outcome: 0, neededByOrders: 5_000_000, neededByFills: 0 }], openOrders: 2,
         suspendedUntil: null,
       },
     },

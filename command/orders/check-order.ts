@@ -58,7 +58,9 @@ async function checked(parts: CheckOrderParts, request: JsonObject): Promise<str
   const { chainId } = domain.domain;
   const digest = domain.orderDigest(order);
   const given = request['signature'];
-  const signature = given === undefined || given === null ? UNSIGNED : checkSignature(parts.recovery, { domain, digest, trader: order.trader, given });
+  const signature = given === undefined || given === null
+    ? UNSIGNED
+    : checkSignature(parts.recovery, { domain, digest, trader: order.trader, given });
   const command: PlaceOrder = { kind: 'PlaceOrder', v: 2, at, orderHash: toHex(digest), ...order, signature, ...terms };
   const known = parts.view.order(command.orderHash);
   if (known !== undefined) return `{"accepted":true,"orderHash":"${command.orderHash}","orderStatus":"${known.status}"}`;
@@ -114,7 +116,8 @@ export const checkOrder = defineEndpoint({
     + 'that POST /api/v1/orders would answer, with its `status`. An order that was accepted before has only its hash and its state.',
   parameters: {},
   body: bytesOf(CheckOrderRequest, {
-    limitBytes: MAX_BODY_BYTES, examples: { 'without a signature': { order: exampleOrder }, 'signed': { order: exampleOrder, signature: example.signature } },
+    limitBytes: MAX_BODY_BYTES,
+    examples: { 'without a signature': { order: exampleOrder }, 'signed': { order: exampleOrder, signature: example.signature } },
   }),
   authority: anybody, errorShape: problems,
   answer: {
@@ -137,8 +140,8 @@ export const checkOrder = defineEndpoint({
     }),
     examples: {
       'matched in part': {
-        accepted: true, orderHash: example.orderHash, matches: [match], filledSize: 10_000_000, restingSize: 15_000_000, cancelledSize: 0, cost: 6_000_000,
-        payout: 10_000_000, needed: 15_300_000, ownOrdersCancelled: 0,
+        accepted: true, orderHash: example.orderHash, matches: [match], filledSize: 10_000_000, restingSize: 15_000_000, cancelledSize: 0,
+        cost: 6_000_000, payout: 10_000_000, needed: 15_300_000, ownOrdersCancelled: 0,
       },
       'accepted before': { accepted: true, orderHash: example.orderHash, orderStatus: 'open' },
     },

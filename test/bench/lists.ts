@@ -1,4 +1,4 @@
-/** What a page of a hundred rows costs at 100,000 markets and 10 million trades: the time of its statement in Postgres, with its way there and back. */
+/** What a page of a hundred rows costs at 100,000 markets and 10 million trades: the time of its statement, there and back included. */
 import { openReadModels, type Database } from '../../query/database.js';
 import { generateReadModels, type Size } from '../support/generated-read-models.js';
 import { listPages } from '../support/list-pages.js';

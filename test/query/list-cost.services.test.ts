@@ -17,7 +17,7 @@ interface Node {
   readonly 'Actual Rows': number;
   readonly 'Actual Loops': number;
   readonly 'Rows Removed by Filter'?: number;
-  readonly Plans?: readonly Node[];
+  readonly 'Plans'?: readonly Node[];
 }
 
 describe('query: what a page costs', function () {

@@ -5,6 +5,7 @@ import type { KnownOrder, Submit } from '../../command/orders/answer.js';
 import type { Exposure } from '../../command/chain/exposure.js';
 import { createCancelOrder, type CancelOrderHandler, type CancelRequest } from '../../command/orders/cancel-order.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createCheckOrder, type CheckOrderHandler } from '../../command/orders/check-order.js';
 import { createPlaceOrder, type PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { cancelTypes, orderTypes, prepareDomain, type OrderDomain, type PermitFields } from '../../command/signing/typed-data.js';
@@ -35,6 +36,7 @@ export interface CommandStack {
   /** Orders that the read models know and the engine does not. */
   readonly readModel: Map<string, KnownOrder>;
   readonly place: PlaceOrderHandler;
+  readonly check: CheckOrderHandler;
   readonly cancel: CancelOrderHandler;
   readonly cancelOpen: CancelOrderHandler;
   /** What happens between an endpoint's last look and its command. */
@@ -88,7 +90,7 @@ export async function createCommandStack({ minSize = 1, maxOpenOrders = 5_000 } 
     engine, commands, outcomes, clock, readModel, run, beforeSubmit: () => undefined,
     permitDigest: undefined, exposure: undefined,
     originalOutcome: (position) => Promise.resolve(outcomes[position]!),
-    place: createPlaceOrder(parts), cancel: createCancelOrder({ ...parts, auth: 'required' }), cancelOpen: createCancelOrder({ ...parts, auth: 'open' }),
+    place: createPlaceOrder(parts), check: createCheckOrder(parts), cancel: createCancelOrder({ ...parts, auth: 'required' }), cancelOpen: createCancelOrder({ ...parts, auth: 'open' }),
   };
   return stack;
 }
