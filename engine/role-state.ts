@@ -2,7 +2,7 @@
 import * as field from './records/answer-fields.js';
 import { Type, type Static } from './records/schema-types.js';
 import type { Replica } from './run/replica.js';
-import { reading, type Reading, type StateTable } from './state-table.js';
+import { MAX_READY_LAG, reading, type Reading, type StateTable } from './state-table.js';
 
 const schema = field.answer('EngineReadiness', {
   position: field.integer('Number of commands that this engine has decided.'),
@@ -21,16 +21,16 @@ export const engineState: StateTable<EngineState> = {
     {
       name: 'exchange_engine_position', help: 'Commands that this process has decided', value: ({ position }) => position,
       notReady: {
-        when: 'more than READY_MAX_LAG behind the log, or still reading the history',
-        reasons: ({ position, logLength }, { maxLag }) => (
-          logLength - position > maxLag ? [`the engine is ${logLength - position} records behind`] : []),
+        when: `more than ${MAX_READY_LAG} behind the log, or still reading the history`,
+        reasons: ({ position, logLength }) => (
+          logLength - position > MAX_READY_LAG ? [`the engine is ${logLength - position} records behind`] : []),
       },
     },
     {
       name: 'exchange_log_length', help: 'Commands in the log', value: ({ logLength }) => logLength,
       alerts: [{
         name: 'ExchangeEngineBehind', severity: 'critical', forS: 60,
-        when: { promql: 'exchange_log_length - exchange_engine_position > 10000' },
+        when: { promql: `exchange_log_length - exchange_engine_position > ${MAX_READY_LAG}` },
         means: '{process} is {value} commands behind.',
         todo: 'The process is not ready. It catches up after a start; else its processor or the log is too slow.',
       }],

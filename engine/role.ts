@@ -3,7 +3,7 @@ import type { Log } from './log/log.js';
 import type { Report } from './report.js';
 import { runClock } from './run/clock.js';
 import type { Replica } from './run/replica.js';
-import { type Clock, failureOf, type Role } from './running-role.js';
+import { failureOf, type Clock, type Role } from './running-role.js';
 import type { Reading } from './state-table.js';
 
 export interface EnginePorts {

@@ -3,11 +3,8 @@
  * A part has one state, or several that its labels tell apart, such as one per chain.
  */
 
-/** Settings that readiness depends on. */
-export interface Limits {
-  /** Records that a part may lag behind without being a reason not to send requests. */
-  readonly maxLag: number;
-}
+/** Log records that a part may lag behind and still be ready. */
+export const MAX_READY_LAG = 10_000;
 
 /** A metric as its readers know it. */
 export interface Metric<S = never> {
@@ -46,7 +43,7 @@ export interface Row<S> extends Metric<S> {
     /** In words, for operators. */
     readonly when: string;
     /** The reasons as `/health/ready` gives them; empty when there is none. */
-    readonly reasons: (state: S, limits: Limits) => readonly string[];
+    readonly reasons: (state: S) => readonly string[];
   };
   /** What is known of the cause, for the log's alarms. */
   readonly cause?: (state: S) => string | null | undefined;
@@ -85,7 +82,7 @@ export interface Reading {
   /** The values of the row at this place of the table. */
   samples(row: number): Promise<readonly Sample[]>;
   /** What `/health/ready` says of the part; `shown` is undefined while the state is not known. */
-  readiness(limits: Limits): Promise<{ readonly reasons: readonly string[]; readonly shown: readonly object[] | undefined }>;
+  readiness(): Promise<{ readonly reasons: readonly string[]; readonly shown: readonly object[] | undefined }>;
 }
 
 type MaybePromise<T> = T | Promise<T>;
@@ -106,11 +103,11 @@ export function reading<S extends object>(table: StateTable<S>, read: () => Mayb
         return [{ labels: labelsOf(state), value, cause: row.cause?.(state) ?? undefined, told }];
       });
     },
-    async readiness(limits) {
+    async readiness() {
       const states = await read();
       if (states === undefined) return { reasons: unknown === undefined ? [] : [unknown], shown: undefined };
       return {
-        reasons: states.flatMap((state) => rows.flatMap(({ notReady }) => notReady?.reasons(state, limits) ?? [])),
+        reasons: states.flatMap((state) => rows.flatMap(({ notReady }) => notReady?.reasons(state) ?? [])),
         shown: shows === undefined ? undefined : states.map((state) => fieldsOf(state, shows)),
       };
     },

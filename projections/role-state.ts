@@ -1,7 +1,7 @@
 /** What a read model says of itself. */
 import * as field from '../engine/records/answer-fields.js';
 import { Type, type Static } from '../engine/records/schema-types.js';
-import type { StateTable } from '../engine/state-table.js';
+import { MAX_READY_LAG, type StateTable } from '../engine/state-table.js';
 
 const schema = field.answer('ProjectionReadiness', {
   name: Type.String(), position: field.integer('Number of command outcomes that the read model includes.'),
@@ -15,11 +15,11 @@ export const projectionState: StateTable<Static<typeof schema>> = {
     name: 'exchange_projection_lag_records', help: 'Number of command outcomes that a read model does not include yet',
     value: ({ lag }) => lag,
     notReady: {
-      when: 'more than READY_MAX_LAG, of any read model',
-      reasons: ({ name, lag }, { maxLag }) => lag > maxLag ? [`read model ${name} is ${lag} records behind`] : [],
+      when: `more than ${MAX_READY_LAG}, of any read model`,
+      reasons: ({ name, lag }) => lag > MAX_READY_LAG ? [`read model ${name} is ${lag} records behind`] : [],
     },
     alerts: [{
-      name: 'ExchangeReadModelBehind', severity: 'critical', when: { above: 10_000 }, forS: 60,
+      name: 'ExchangeReadModelBehind', severity: 'critical', when: { above: MAX_READY_LAG }, forS: 60,
       means: 'The read model {projection} is {value} outcomes behind.',
       todo: 'Reads are old. Look at the projections process and its Postgres.',
     }],

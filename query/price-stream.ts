@@ -36,6 +36,11 @@ const RETRY_AFTER_S = 5;
 /** For proxies that would otherwise collect an answer before they pass it on. */
 const UNBUFFERED = { 'X-Accel-Buffering': 'no' };
 
+/** How many streams a process may have: of its connections, half are left to others. */
+export function mostPriceStreams({ maxConnections }: { readonly maxConnections: number }): number {
+  return Math.max(1, Math.floor(maxConnections / 2));
+}
+
 export function createPriceStreams(feed: PriceFeed, { maxPriceStreams, maxPriceStreamsPerAddress }: StreamLimits): PriceStreams {
   const byAddress = new Map<string, number>();
   let open = 0;

@@ -1,7 +1,7 @@
 /** What the query role says of itself: how old its answers are, and its streams. */
 import * as field from '../engine/records/answer-fields.js';
 import { Type, type Static } from '../engine/records/schema-types.js';
-import type { StateTable } from '../engine/state-table.js';
+import { MAX_READY_LAG, type StateTable } from '../engine/state-table.js';
 
 const schema = field.answer('ReadModelsReadiness', {
   position: Type.Integer({ minimum: -1, description: 'Last log position that all reads include; -1 for none.' }),
@@ -15,8 +15,8 @@ export const readModelsState: StateTable<Static<typeof schema>> = {
     name: 'exchange_read_models_lag_records', help: 'Number of commands that the slowest read model does not include yet',
     value: ({ lag }) => lag,
     notReady: {
-      when: 'more than READY_MAX_LAG, or the read models cannot be read',
-      reasons: ({ lag }, { maxLag }) => lag > maxLag ? [`the slowest read model is ${lag} records behind`] : [],
+      when: `more than ${MAX_READY_LAG}, or the read models cannot be read`,
+      reasons: ({ lag }) => lag > MAX_READY_LAG ? [`the slowest read model is ${lag} records behind`] : [],
     },
   }],
 };

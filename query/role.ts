@@ -1,6 +1,6 @@
 /** The query role: answers reads from the read models, and the history from the log. */
 import type { Log } from '../engine/log/log.js';
-import { type Clock, neverFails, type Role } from '../engine/running-role.js';
+import { neverFails, type Clock, type Role } from '../engine/running-role.js';
 import { reading } from '../engine/state-table.js';
 import { joined, within } from '../engine/waiting.js';
 import { serve, type ServingRole } from '../service/api/endpoint.js';

@@ -1,6 +1,7 @@
 /** Runs the exchange in one process: the roles that ROLES names, on the databases and chains that it is given. */
 import { checkPlace } from './http/server.js';
 import { openProcess } from './process/process.js';
+import { STOP_TIMEOUT_MS } from './process/serve.js';
 import { runProgram } from './program.js';
 import type { ResourcesOf } from './resources.js';
 import { ROLES } from './process/roles.js';
@@ -11,7 +12,7 @@ export async function runExchange(resourcesOf: ResourcesOf, environment: NodeJS.
     name: 'prediction-exchange', what: 'the exchange',
     description: 'Runs the exchange in one process.', unused: ['PROCESSES'],
     help: `\n\nRoles:\n${Object.entries(ROLES).map(([name, { reads, writes }]) => `${name.padEnd(12)}reads ${reads}; writes ${writes}.`).join('\n')}`,
-    stopWithinMs: ({ stopTimeoutMs, stopGraceMs }) => stopGraceMs + stopTimeoutMs * 2,
+    stopWithinMs: ({ stopGraceMs }) => stopGraceMs + STOP_TIMEOUT_MS * 2,
     async run({ config, logger, steps, stop, serves }) {
       // npm run start:roles has ended, and nothing else would stop this process. It may have ended already.
       process.once('disconnect', () => { void stop(); });

@@ -1,7 +1,6 @@
 /** Parsers of settings: each turns text from the environment into a value, or throws a SettingError that says what was expected. */
 import { isIP } from 'node:net';
 import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl } from '../engine/log/eventstore/url.js';
-import { ADDRESS, isAddress } from '../engine/records/hex.js';
 
 /** The text is not a value of this setting. The message says what was expected. */
 export class SettingError extends Error {
@@ -72,18 +71,35 @@ function urlOf(scheme: string, secureScheme: string): Parse<string> {
   };
 }
 
-/** An EVM address, lower-cased. */
-export function address(value: string): string {
-  if (!isAddress(value)) throw new SettingError(`expected an address: ${ADDRESS.meaning}`);
-  return value.toLowerCase();
-}
-
 /** An IP address or host name to listen on. */
 export function host(value: string): string {
   if (isIP(value) === 0 && !/^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,252})$/.test(value)) {
     throw new SettingError('expected an IP address or a host name, without port or scheme');
   }
   return value;
+}
+
+/** Where a server listens; port 0 is any free one. */
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `port` of the host `usual`, or `host:port`; an IPv6 address is in brackets. */
+export function hostPort(usual: string): Parse<HostPort> {
+  return (value) => {
+    const { bracketed, name = usual, port = '' } = /^(?:(?:\[(?<bracketed>[0-9a-fA-F.]*:[0-9a-fA-F:.]*)\]|(?<name>[^:]*)):)?(?<port>\d+)$/.exec(value)?.groups ?? {};
+    try {
+      return { host: host(bracketed ?? name), port: integer(0, 65_535)(port) };
+    } catch {
+      throw new SettingError('expected a port from 0 to 65535, or host:port');
+    }
+  };
+}
+
+/** The text that `hostPort` reads. */
+export function hostPortText({ host: name, port }: HostPort): string {
+  return `${isIP(name) === 6 ? `[${name}]` : name}:${port}`;
 }
 
 /** A Postgres connection URI. The text never appears in the error: it may hold a password. */
@@ -95,7 +111,7 @@ export function databaseUrl(value: string): string {
 }
 
 /** The URL of a log in EventStoreDB (KurrentDB). The text never appears in the error: it may hold a password. */
-export function eventStoreUrl(value: string): string {
+function eventStoreUrl(value: string): string {
   try {
     parseEventStoreUrl(value);
     return value;

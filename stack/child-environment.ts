@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { IGNORED_WITH_CHAINS_FILE, type Config } from '../service/config.js';
 import type { Urls } from '../service/process/shared-parts.js';
 import type { RoleName } from '../service/process/roles.js';
+import { hostPortText } from '../service/settings.js';
 
 export interface StackForChildren {
   /** The stack's own environment, including the secrets that a chains file names. */
@@ -22,7 +23,7 @@ export interface ChildPlace {
   readonly roles: readonly RoleName[];
   readonly port: number;
   /** Undefined: the metrics are at `port`. */
-  readonly metricsPort: number | undefined;
+  readonly metricsPort: Config['metricsPort'];
 }
 
 /** The roles that use a secret; undefined for what is no secret, or every role's. */
@@ -48,14 +49,13 @@ function databasesFor(roles: readonly RoleName[], { log, readModels, outbox, rea
 export function childEnvironment(
   config: Config, { environment, urls, hasDevChain, keyVariables }: StackForChildren, { roles, port, metricsPort }: ChildPlace,
 ): Record<string, string> {
-  // LOG_URL is given the log, whichever setting named it.
-  const isLeftOut = (name: string): boolean => name === 'EVENTSTORE_URL' || (hasDevChain && IGNORED_WITH_CHAINS_FILE.includes(name))
+  const isLeftOut = (name: string): boolean => (hasDevChain && IGNORED_WITH_CHAINS_FILE.includes(name))
     || usersOf(name, keyVariables)?.some((role) => roles.includes(role)) === false;
   const given = Object.entries(environment)
     .filter((entry): entry is [string, string] => entry[1] !== undefined && !isLeftOut(entry[0]));
   return {
     ...Object.fromEntries(given), ...databasesFor(roles, urls),
-    ROLES: roles.join(), PORT: String(port), ...metricsPort === undefined ? {} : { METRICS_PORT: String(metricsPort) },
+    ROLES: roles.join(), PORT: String(port), ...metricsPort === undefined ? {} : { METRICS_PORT: hostPortText(metricsPort) },
     DATA_DIR: resolve(config.dataDir),
     CHAINS: hasDevChain ? join(resolve(config.dataDir), 'chain', 'chains.json') : config.chains,
     CANCEL_AUTH: config.cancelAuth, RATE_LIMIT_ORDERS: String(config.rateLimitOrders),

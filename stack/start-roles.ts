@@ -10,6 +10,7 @@ import { within } from '../engine/waiting.js';
 import { keyVariablesOf } from '../service/chains-file.js';
 import type { Config } from '../service/config.js';
 import { checkPlace, urlOf } from '../service/http/server.js';
+import { STOP_TIMEOUT_MS } from '../service/process/serve.js';
 import { runProgram, type Running } from '../service/program.js';
 import type { RoleName } from '../service/process/roles.js';
 import { childEnvironment, type ChildPlace } from './child-environment.js';
@@ -32,7 +33,7 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
   const stopping = new AbortController();
   steps.unshift({ what: 'stop the roles', run: async () => {
     stopping.abort();
-    await Promise.all(children.map((child) => stop(child, config.stopGraceMs + config.stopTimeoutMs * 2)));
+    await Promise.all(children.map((child) => stop(child, config.stopGraceMs + STOP_TIMEOUT_MS * 2)));
   } });
   serves();
   process.stdout.write(placesText(config, places));
@@ -57,7 +58,7 @@ function placesOf({ processes, port, metricsPort }: Config): readonly ChildPlace
   };
   const nth = (first: number, i: number): number => first === 0 ? 0 : first + i;
   return [...processes].sort((a, b) => rank(a) - rank(b)).map((roles, i) => (
-    { roles, port: nth(port, i), metricsPort: metricsPort === undefined ? undefined : nth(metricsPort, i) }));
+    { roles, port: nth(port, i), metricsPort: metricsPort && { ...metricsPort, port: nth(metricsPort.port, i) } }));
 }
 
 function nameOf({ roles }: ChildPlace): string {
@@ -106,6 +107,6 @@ await runProgram({
   description: 'Runs every role in a process of its own, the one with the api role at PORT and the others at the ports after it. '
     + 'Ends when the first of them ends.',
   unused: ['ROLES'],
-  stopWithinMs: ({ stopTimeoutMs, stopGraceMs }) => stopGraceMs + stopTimeoutMs * 4,
+  stopWithinMs: ({ stopGraceMs }) => stopGraceMs + STOP_TIMEOUT_MS * 4,
   run,
 }, process.env);

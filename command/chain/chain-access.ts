@@ -31,12 +31,12 @@ export interface ChainAccess {
    * the chain is given up with an alarm, and the rest of the process continues.
    */
   begin(work: () => Promise<void>): Promise<void>;
-  beginning(): Beginning;
+  startAttempts(): StartAttempts;
   stop(): Promise<void>;
 }
 
 /** The result of the attempts to begin with a chain. */
-export interface Beginning {
+export interface StartAttempts {
   /** Number of failures in a row, and the reason of the last one. */
   readonly failures: number;
   readonly lastError?: string | undefined;
@@ -65,7 +65,7 @@ export function openChain(configured: ConfiguredChain, { keccak256, report, fetc
   });
   const rpc = nodes(report);
   const laterAttempts: Promise<void>[] = [];
-  let beginning: Beginning = { failures: 0 };
+  let startAttempts: StartAttempts = { failures: 0 };
   let checked: Promise<Collateral> | undefined;
   let collateral: Collateral | undefined;
   let permitDigest: ReturnType<ChainAccess['permitDigest']>;
@@ -83,12 +83,12 @@ export function openChain(configured: ConfiguredChain, { keccak256, report, fetc
     const token = { name, version, chainId: chain.chainId, verifyingContract };
     permitDigest ??= preparePermits(keccak256, { token, spender: chain.contracts.settlement });
     await work();
-    beginning = { failures: 0 };
+    startAttempts = { failures: 0 };
   }
 
   async function keepTrying(work: () => Promise<void>): Promise<void> {
     const { signal } = stopping;
-    const failed = (error: unknown): void => { beginning = { failures: beginning.failures + 1, lastError: (error as Error).message }; };
+    const failed = (error: unknown): void => { startAttempts = { failures: startAttempts.failures + 1, lastError: (error as Error).message }; };
     try {
       await pause(RETRY_MS, signal);
       await retrying(() => attempt(work), { backoff: steady(RETRY_MS), signal, canPass: (error) => error instanceof ChainUnavailable, failed });
@@ -96,8 +96,8 @@ export function openChain(configured: ConfiguredChain, { keccak256, report, fetc
       if (signal.aborted) return;
       failed(error);
       // Only this chain is given up: orders and other chains are not affected.
-      report('alarm', `chain ${chain.chainId} is not used until the next start: ${beginning.lastError}`);
-      beginning = { ...beginning, stopped: beginning.lastError };
+      report('alarm', `chain ${chain.chainId} is not used until the next start: ${startAttempts.lastError}`);
+      startAttempts = { ...startAttempts, stopped: startAttempts.lastError };
       stopping.abort();
     }
   }
@@ -106,14 +106,14 @@ export function openChain(configured: ConfiguredChain, { keccak256, report, fetc
     chain, configured, rpc, clientRpc: nodes(() => undefined), report, signal: stopping.signal,
     collateral: () => collateral,
     permitDigest: () => permitDigest,
-    beginning: () => beginning,
+    startAttempts: () => startAttempts,
     async begin(work) {
       try {
         await attempt(work);
       } catch (error) {
         if (!(error instanceof ChainUnavailable) || error instanceof WrongChain || stopping.signal.aborted) throw error;
         report('trouble', `${error.message}; its fills wait until the chain can be reached`);
-        beginning = { failures: beginning.failures + 1, lastError: error.message };
+        startAttempts = { failures: startAttempts.failures + 1, lastError: error.message };
         laterAttempts.push(keepTrying(work));
       }
     },

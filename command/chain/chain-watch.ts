@@ -20,7 +20,7 @@ export interface ChainWatch {
 }
 
 export interface ChainWatchOptions {
-  readonly access: Pick<ChainAccess, 'chain' | 'rpc' | 'configured' | 'signal' | 'beginning'>;
+  readonly access: Pick<ChainAccess, 'chain' | 'rpc' | 'configured' | 'signal' | 'startAttempts'>;
   readonly view: Pick<EngineView, 'cursor'>;
   /** Requests the indexer, which may be in another process, to record up to the chain's final block. */
   readonly askToAdvance: () => void;
@@ -92,7 +92,7 @@ export function watchesOf(
 }
 
 /** Looks at the chain, and remembers the results. */
-function createLooks({ access: { chain, rpc, configured, signal, beginning }, view, now }: ChainWatchOptions) {
+function createLooks({ access: { chain, rpc, configured, signal, startAttempts }, view, now }: ChainWatchOptions) {
   const { chainId, confirmations } = chain;
   const behind = createLag(now);
   let failures = 0;
@@ -100,7 +100,7 @@ function createLooks({ access: { chain, rpc, configured, signal, beginning }, vi
   let latest: number | undefined;
 
   async function readFinal(): Promise<number> {
-    const { stopped } = beginning();
+    const { stopped } = startAttempts();
     if (stopped !== undefined) throw new ChainUnavailable(chainId, stopped);
     latest = await readLatest(rpc);
     const final = latest - confirmations;
@@ -136,7 +136,7 @@ function createLooks({ access: { chain, rpc, configured, signal, beginning }, vi
       }
     },
     trouble(): string | undefined {
-      const { stopped } = beginning();
+      const { stopped } = startAttempts();
       if (stopped !== undefined) return stopped;
       if (failures >= AWAY_AFTER_FAILURES) return lastError;
       return isUnrecorded() ? 'no process records it' : undefined;

@@ -2,7 +2,7 @@
 import * as field from '../../engine/records/answer-fields.js';
 import { Type, type Static } from '../../engine/records/schema-types.js';
 import { shortText, wholeSeconds, type StateTable } from '../../engine/state-table.js';
-import type { Beginning } from '../chain/chain-access.js';
+import type { StartAttempts } from '../chain/chain-access.js';
 import type { Chain } from '../chain/chain.js';
 import type { IndexerStatus } from './indexer.js';
 
@@ -110,17 +110,17 @@ export interface IndexerStateParts {
   readonly now: () => number;
   /** Undefined until the chain has been reached. */
   readonly indexer: () => IndexerStatus | undefined;
-  readonly beginning: () => Beginning;
+  readonly startAttempts: () => StartAttempts;
 }
 
 /** A function that returns the current state. Times without a success count from the creation of the function. */
 export function createIndexerState(
-  { chain: { chainId, passOverAnchors = [] }, now, indexer: statusOf, beginning }: IndexerStateParts,
+  { chain: { chainId, passOverAnchors = [] }, now, indexer: statusOf, startAttempts }: IndexerStateParts,
 ): () => IndexerState {
   const startedMs = now();
   return () => {
     const indexer = statusOf();
-    const begin = beginning();
+    const begin = startAttempts();
     const failures = Math.max(indexer?.failures ?? 0, begin.failures);
     const stopped = begin.stopped ?? indexer?.stopped ?? null;
     const { finalBlock = -1, contradicted = [] } = indexer ?? {};

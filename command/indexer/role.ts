@@ -3,10 +3,12 @@ import { CannotStart } from '../../engine/cannot-start.js';
 import type { Log } from '../../engine/log/log.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
 import type { Replica } from '../../engine/run/replica.js';
-import { type Clock, neverFails, type Role } from '../../engine/running-role.js';
+import { neverFails, type Clock, type Role } from '../../engine/running-role.js';
 import { reading, type Reading } from '../../engine/state-table.js';
 import { pause } from '../../engine/waiting.js';
 import type { ChainAccess } from '../chain/chain-access.js';
+import type { Keccak256 } from '../signing/keccak.js';
+import { openMissingMarkets, type CatalogueMarket } from './catalogue.js';
 import { runIndexer, type Indexer, type IndexerOptions } from './indexer.js';
 import { createIndexerState, indexerState, type IndexerState } from './role-state.js';
 
@@ -18,8 +20,9 @@ export interface IndexerPorts {
   readonly chains: ReadonlyMap<number, ChainAccess>;
   /** Calls the listener with each chain that a process wants to have looked at now. */
   readonly onAskedToAdvance: (listener: (chainId: number) => void) => void;
-  /** Opens the markets of the catalogue; called where there is no chain on which they are created. */
-  readonly openCatalogue: (replica: Replica) => Promise<void>;
+  /** The markets to open where there is no chain on which they are created, and the chain id that they get. */
+  readonly catalogue: { readonly read: () => Promise<readonly CatalogueMarket[]>; readonly chainId: number };
+  readonly keccak256: Keccak256;
   readonly clock: Pick<Clock, 'now'>;
   /** What differs from the indexer's own sizes and times; absent: nothing. */
   readonly timings?: Pick<IndexerOptions, 'rangeBlocks' | 'advanceEvery' | 'advanceEveryMs' | 'retryMs' | 'longestRetryMs'>;
@@ -27,8 +30,8 @@ export interface IndexerPorts {
 
 export const indexer: Role<IndexerPorts> = {
   async start(ports) {
-    const { chains: accesses, replica } = ports;
-    if (accesses.size === 0) await ports.openCatalogue(replica);
+    const { chains: accesses } = ports;
+    if (accesses.size === 0) await openCatalogue(ports);
     const running = await Promise.all([...accesses.values()].map((access) => startIndexer(access, ports)));
     ports.onAskedToAdvance((chainId) => { running.find((each) => each.chainId === chainId)?.advance(); });
     return {
@@ -68,13 +71,21 @@ async function startIndexer(access: ChainAccess, { log, replica, clock, timings 
     });
   });
   return {
-    chainId, state: createIndexerState({ chain, now, indexer: () => started?.status(), beginning: () => access.beginning() }),
+    chainId, state: createIndexerState({ chain, now, indexer: () => started?.status(), startAttempts: () => access.startAttempts() }),
     advance() { started?.advanceNow().catch(() => undefined); },
     async stop() {
       stopping.abort();
       await started?.done;
     },
   };
+}
+
+/** Opens the markets of the catalogue that the history does not have. */
+async function openCatalogue({ catalogue, keccak256, log, replica: { view, outcomeOf }, clock }: IndexerPorts): Promise<void> {
+  await openMissingMarkets({
+    catalogue: await catalogue.read(), chainId: catalogue.chainId, keccak256, outcomeOf, now: () => clock.now(),
+    isKnown: (marketId) => view.market(marketId) !== undefined, append: (record) => log.append('commands', [record]),
+  });
 }
 
 /** What the indexer of a chain reads and writes of the history. */

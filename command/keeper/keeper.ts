@@ -39,8 +39,8 @@ export interface KeeperRules extends JobRules {
 }
 
 /** After seven days the resolver's administrator can abandon a proposal that the oracle does not settle. */
-export const KEEPER_RULES: Omit<KeeperRules, 'graceS'> = {
-  againMs: 60_000, backoff: { firstMs: 60_000, longestMs: 3_600_000 }, longS: 7 * 86_400, looks: 20,
+export const KEEPER_RULES: KeeperRules = {
+  graceS: 60, againMs: 60_000, backoff: { firstMs: 60_000, longestMs: 3_600_000 }, longS: 7 * 86_400, looks: 20,
 };
 
 export interface KeeperOptions extends JobOptions {

@@ -2,7 +2,7 @@
 import type { Log } from '../../engine/log/log.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { SubmitRelay, SubmitSettlement } from '../../engine/records/commands.js';
-import { type Clock, neverFails, type Role } from '../../engine/running-role.js';
+import { neverFails, type Clock, type Role } from '../../engine/running-role.js';
 import { reading, shortText } from '../../engine/state-table.js';
 import type { ChainAccess } from '../chain/chain-access.js';
 import { OPERATOR, QUICK, RELAYER } from './keys.js';

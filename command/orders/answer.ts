@@ -5,7 +5,7 @@ import type { CommandRejected, RejectionCode } from '../../engine/records/events
 import { ERROR_CODES, RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import type { OrderView } from '../../engine/run/view.js';
 
-/** A complete answer with status 200: JSON text that is sent unchanged, and the log position at which it is true. */
+/** A complete answer: JSON text that is sent unchanged, and the log position at which it is true. */
 export interface Answer {
   readonly body: string;
   readonly position?: number;

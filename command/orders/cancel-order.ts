@@ -43,8 +43,8 @@ export interface CancelRequest {
 
 /**
  * Cancels an order; an order that is already cancelled gets the same answer again. Throws RequestError for the first fault in this order:
- * hash, market id, side; a missing signature (401); an unknown order, or one of another market or side (404); a wrong signature (403); a
- * rejection by the engine (409 when filled); a log that cannot be written.
+ * hash, market id, side; a missing signature; an unknown order, or one of another market or side; a wrong signature; a
+ * rejection by the engine; a log that cannot be written.
  */
 export type CancelOrderHandler = (request: CancelRequest, signal?: AbortSignal) => Promise<Answer>;
 

@@ -1,6 +1,9 @@
 /** What the api role says of itself. */
 import type { StateTable } from '../../engine/state-table.js';
 
+/** How many orders may wait for the log; further ones are refused as overloaded. */
+export const MAX_QUEUED_ORDERS = 10_000;
+
 interface ApiState {
   readonly queued: number;
   /** The library that recovers signers. */
@@ -13,7 +16,7 @@ export const queueState: StateTable<Pick<ApiState, 'queued'>> = {
     alerts: [{
       name: 'ExchangeOrdersQueue', severity: 'critical', when: { above: 5_000 }, forS: 60,
       means: '{value} orders wait for the log at {instance}.',
-      todo: 'From MAX_QUEUED_ORDERS on, orders are refused as overloaded.',
+      todo: `From ${MAX_QUEUED_ORDERS} on, orders are refused as overloaded.`,
     }],
   }],
 };

@@ -1,6 +1,7 @@
 /** The api role: takes orders and cancels, and sets positions to the balances on a chain. Answers from the replica of its process. */
 import { createGroupCommit } from '../../engine/log/group-commit.js';
 import type { Log } from '../../engine/log/log.js';
+import { RequestError } from '../../engine/records/errors.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { neverFails, type Admit, type Clock, type Role } from '../../engine/running-role.js';
 import { reading, type Reading } from '../../engine/state-table.js';
@@ -13,13 +14,12 @@ import { createHoldingsReader } from '../chain/holdings.js';
 import type { SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
 import { createAccount, type AccountParts } from './account.js';
-import { createCancelOrder, type CancelOrderParts } from './cancel-order.js';
+import { createCancelOrder, type CancelOrderHandler, type CancelOrderParts } from './cancel-order.js';
 import { createCheckOrder, type CheckOrderParts } from './check-order.js';
 import { createCommandWriter } from './command-writer.js';
-import { countedOrders, type CountedResults } from './counted-orders.js';
 import { askedEndpoints, orderEndpoints } from './endpoints.js';
 import { createOrderFinder, type FindRecordedOrder } from './order-finder.js';
-import { createPlaceOrder } from './place-order.js';
+import { createPlaceOrder, type PlaceOrderHandler } from './place-order.js';
 import { queueState, recoveryState } from './role-state.js';
 import { createTradingStatus } from './trading-status.js';
 import { createPositionSync, type PositionReads } from './sync-position.js';
@@ -58,7 +58,9 @@ export interface OrderReads extends PositionReads {
   readonly order: FindRecordedOrder;
 }
 
-export interface OrderMetrics extends CountedResults {
+export interface OrderMetrics {
+  /** Counts an order or cancel by its result: `accepted`, `cancelled`, or the error code of the refusal. */
+  order(result: string): void;
   /** Counts a batch that was committed to the log. */
   batch(records: number): void;
 }
@@ -101,6 +103,29 @@ export const api: Role<ApiPorts, ServingRole> = {
     };
   },
 };
+
+interface OrderHandlers {
+  readonly placeOrder: PlaceOrderHandler;
+  readonly cancelOrder: CancelOrderHandler;
+}
+
+/** The same handlers, which also count each result. */
+export function countedOrders(metrics: Pick<OrderMetrics, 'order'>, { placeOrder, cancelOrder }: OrderHandlers): OrderHandlers {
+  const counted = async <T>(result: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      const answer = await work();
+      metrics.order(result);
+      return answer;
+    } catch (error) {
+      metrics.order(error instanceof RequestError ? error.code : 'internal');
+      throw error;
+    }
+  };
+  return {
+    placeOrder: (body, signal) => counted('accepted', () => placeOrder(body, signal)),
+    cancelOrder: (request, signal) => counted('cancelled', () => cancelOrder(request, signal)),
+  };
+}
 
 /** The handler of a command, behind the conditions under which the process takes such commands; throws at once where it does not. */
 function admitted<Request extends unknown[], Answered>(

@@ -2,7 +2,7 @@
 import type { Log } from '../../engine/log/log.js';
 import type { Report } from '../../engine/report.js';
 import type { Replica } from '../../engine/run/replica.js';
-import { type Clock, neverFails, type Role } from '../../engine/running-role.js';
+import { neverFails, type Clock, type Role } from '../../engine/running-role.js';
 import { reading, type Reading } from '../../engine/state-table.js';
 import type { ChainAccess } from '../chain/chain-access.js';
 import { createChainReads } from '../chain/chain-reads.js';

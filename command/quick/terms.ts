@@ -19,6 +19,15 @@ export interface Schedule {
   readonly ahead: number;
 }
 
+/** Markets are made at least so far ahead, since a chain takes its time to make one, however short they are. */
+const AHEAD_S = 120;
+const LEAST_AHEAD = 2;
+
+/** How many markets of such a length are made ahead of the one that runs. */
+export function marketsAhead(intervalS: number): number {
+  return Math.max(LEAST_AHEAD, Math.ceil(AHEAD_S / intervalS));
+}
+
 /** A market that has started is still made while this part of its time is left. */
 const USEFUL_PART = 1 / 3;
 

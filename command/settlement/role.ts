@@ -5,7 +5,7 @@
 import type { Log } from '../../engine/log/log.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Report } from '../../engine/report.js';
-import { type Clock, failureOf, neverFails, rejection, type Role } from '../../engine/running-role.js';
+import { failureOf, neverFails, rejection, type Clock, type Role } from '../../engine/running-role.js';
 import { reading } from '../../engine/state-table.js';
 import type { ChainAccess } from '../chain/chain-access.js';
 import { createChainReads } from '../chain/chain-reads.js';

@@ -56,7 +56,7 @@ export function checkOrder(domain: PreparedDomain, order: PlaceOrder): void {
   if (toHex(domain.orderDigest(order)) === order.orderHash) return;
   const { chainId, name, verifyingContract } = domain.domain;
   throw new ForeignHistory(`the orders of the history were signed for another name or settlement contract on chain ${chainId} than `
-    + `${JSON.stringify(name)} and ${verifyingContract} (CHAINS; with CHAINS=none SETTLEMENT_DOMAIN_NAME and SETTLEMENT_ADDRESS)`);
+    + `${JSON.stringify(name)} and ${verifyingContract} (CHAINS)`);
 }
 
 async function checkRemembered(domain: PreparedDomain, { view, log }: Pick<HistoryParts, 'view' | 'log'>): Promise<void> {

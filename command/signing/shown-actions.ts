@@ -2,6 +2,7 @@
 import {
   nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName, type SigningContract, type SigningGrounds,
 } from './signed-actions.js';
+import { NO_CHAIN } from './no-chain.js';
 import type { OrderDomain, SigningDomain } from './typed-data.js';
 
 /** What signing takes of a chain. */
@@ -13,23 +14,17 @@ export interface SigningChain {
   readonly contracts: Readonly<Record<SigningContract, string>>;
 }
 
-/** The domain of orders where nothing settles on a chain. */
-export interface SettingsDomain {
-  readonly settlementDomainName: string;
-  readonly chainId: number;
-  readonly settlementAddress: string;
-}
-
-export function orderDomain({ domainName, chainId, contracts }: SigningChain): OrderDomain {
+export function orderDomain(
+  { domainName, chainId, contracts }: Pick<SigningChain, 'domainName' | 'chainId'> & { readonly contracts: { readonly settlement: string } },
+): OrderDomain {
   return { name: domainName, version: '1', chainId, verifyingContract: contracts.settlement };
 }
 
-/** The signing domain of each chain; with CHAINS=none, the domain that the settings describe. */
+/** The signing domain of each chain; with CHAINS=none, that of no chain. */
 export function orderDomains(
-  { settlementDomainName: name, chainId, settlementAddress: verifyingContract }: SettingsDomain,
-  chains: readonly { readonly chain: SigningChain }[],
+  { chainId }: { readonly chainId: number }, chains: readonly { readonly chain: SigningChain }[],
 ): readonly OrderDomain[] {
-  return chains.length > 0 ? chains.map(({ chain }) => orderDomain(chain)) : [{ name, version: '1', chainId, verifyingContract }];
+  return chains.length > 0 ? chains.map(({ chain }) => orderDomain(chain)) : [orderDomain({ ...NO_CHAIN, chainId })];
 }
 
 /** A signed action as clients see it: all that `signTypedData` needs besides the message. */
@@ -52,7 +47,7 @@ export function shownActions(
   ])) as Record<SignedActionName, ShownAction>;
 }
 
-/** The actions of a stack without a chain: orders and cancels, in the domain of the settings. */
+/** The actions of a stack without a chain: orders and cancels, in its domain. */
 export function orderActions(domain: SigningDomain): Readonly<Record<'order' | 'cancel', ShownAction>> {
   return { order: shownAction(signedActions.order, domain), cancel: shownAction(signedActions.cancel, domain) };
 }

@@ -2,10 +2,10 @@
 import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../records/fields.js';
 import { CHUNK_BITS, CHUNK_SLOTS, Columns, type Column, type ColumnKind } from './columns.js';
 import { HashIndex, mix32 } from './hash-index.js';
-import { HASH_WORDS, formatHash, readHash } from './order-hash.js';
 import {
-  BOOK, FLAGS, IN_USE, NEXT, NUMBER_HI, NUMBER_LO, OUTCOME, PREVIOUS, PRICE_MASK, RECORD_BITS, REMAINING_HI, REMAINING_LO, RESTING, SIDE,
-  addRemainingIn, numberIn, recordAt, subtractRemainingIn,
+  addRemainingIn, BOOK, FLAGS, formatHash, HASH_WORDS, IN_USE, NEXT, NUMBER_HI, NUMBER_LO, numberIn, OUTCOME,
+  PREVIOUS, PRICE_MASK, readHash, RECORD_BITS, recordAt, REMAINING_HI, REMAINING_LO, RESTING, SIDE,
+  subtractRemainingIn,
 } from './order-record.js';
 import { uint64 } from './uint64.js';
 

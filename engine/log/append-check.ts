@@ -1,5 +1,7 @@
 /** The checks that every adapter makes before it appends: a malformed batch is refused, and nothing is written. */
-import { InvalidAppend, MAX_APPEND_BYTES, MAX_APPEND_RECORDS, MAX_RECORD_BYTES, RecordTooLarge, type NewRecord } from './log.js';
+import {
+  InvalidAppend, MAX_APPEND_BYTES, MAX_APPEND_RECORDS, MAX_RECORD_BYTES, RecordTooLarge, type NewRecord,
+} from './log.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -34,4 +36,24 @@ export function checkPosition(from: number): void {
 
 function isPosition(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
+}
+
+export interface AppendSize {
+  readonly maxRecords: number;
+  readonly maxBytes: number;
+}
+
+/** The largest append that the log takes. */
+export const LARGEST_APPEND: AppendSize = { maxRecords: MAX_APPEND_RECORDS, maxBytes: MAX_APPEND_BYTES };
+
+/** How many of the records, counted from the first, fit into one append. A first record that is larger than `maxBytes` counts as 1. */
+export function fittingRecords(records: Iterable<Pick<NewRecord, 'data'>>, { maxRecords, maxBytes }: AppendSize = LARGEST_APPEND): number {
+  let count = 0;
+  let bytes = 0;
+  for (const { data } of records) {
+    bytes += data.length;
+    if (count > 0 && (count >= maxRecords || bytes > maxBytes)) break;
+    count += 1;
+  }
+  return count;
 }

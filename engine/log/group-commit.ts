@@ -6,8 +6,7 @@
  * lost, and a refused record is never written.
  */
 import { LogUnavailable, type Log, type NewRecord, type Stream } from './log.js';
-import { checkRecord } from './append-check.js';
-import { fittingRecords, LARGEST_APPEND, type AppendSize } from './append-size.js';
+import { checkRecord, fittingRecords, LARGEST_APPEND, type AppendSize } from './append-check.js';
 
 /** The queue is full. Nothing was written; the caller may try again later. */
 export class QueueFull extends Error {

@@ -1,10 +1,9 @@
 /** The deterministic engine: recorded commands in, outcomes and digests out. No clock, no randomness, no I/O. */
 import { moveCursor } from '../rules/chain-cursor.js';
-import { decodeCommand, type CommandOutcome } from '../records/codec.js';
+import { decodeCommand, outcomeText, type CommandOutcome } from '../records/codec.js';
 import type { Command } from '../records/commands.js';
 import { decide } from '../rules/decide.js';
 import { DigestChain } from '../records/digest.js';
-import { outcomeText } from '../records/event-text.js';
 import { advance, evolve } from '../rules/evolve.js';
 import { emptyState, type State } from '../rules/state.js';
 

@@ -4,6 +4,7 @@ import { PRICE_RANGE } from '../../command/orders/order-request.js';
 import { SOURCE_NAMES } from '../../command/prices/observation.js';
 import { MAX_REDEMPTIONS, RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { MAX_DEADLINE_S } from '../../command/relayer/relayer.js';
+import { marketsAhead } from '../../command/quick/terms.js';
 import { cancelTypes, orderTypes } from '../../command/signing/typed-data.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
@@ -11,6 +12,7 @@ import { MAX_CLAIM_ENTRIES } from '../../query/claims.js';
 import { EVENTS_LIMIT } from '../../query/history/events.js';
 import { ORDERS_LIMIT } from '../../query/orders/orders.js';
 import { HOLDER_ENTRIES } from '../../query/positions.js';
+import { mostPriceStreams } from '../../query/price-stream.js';
 import { QUICK_MARKET_ENTRIES } from '../../query/quick-markets.js';
 import { MAX_SETTLEMENTS } from '../../query/settlements.js';
 import { ACTIVITY_ENTRIES, TRADE_ENTRIES, USER_ACTIVITY_LIMIT } from '../../query/trades.js';
@@ -19,7 +21,9 @@ import { MAX_BODY_BYTES } from '../api/body.js';
 import { defineEndpoint, type Reply } from '../api/endpoint.js';
 import * as example from '../api/examples.js';
 import type { Collateral } from '../../command/chain/chain-check.js';
+import { NO_CHAIN } from '../../command/signing/no-chain.js';
 import type { Config } from '../config.js';
+import { RATE_LIMIT_WINDOW_S } from '../http/limits.js';
 import { ofEveryProcess } from '../api/of-every-process.js';
 import { orderActions, orderDomain, orderDomains, shownActions } from '../../command/signing/shown-actions.js';
 
@@ -53,8 +57,8 @@ interface Limit {
 }
 
 const fixed = (value: number, description: string): Limit => ({ description, of: () => value });
-type LimitSetting = 'rateLimitWindowS' | 'rateLimitOrders' | 'rateLimitReads' | 'maxOpenOrders' | 'relayGasPerOwner' | 'relayGasPerToken'
-  | 'maxPriceStreams' | 'maxPriceStreamsPerAddress';
+type LimitSetting = 'rateLimitOrders' | 'rateLimitReads' | 'maxOpenOrders' | 'relayGasPerOwner' | 'relayGasPerToken'
+  | 'maxPriceStreamsPerAddress';
 const setting = (name: LimitSetting, description: string): Limit =>
   ({ description, of: (config) => config[name] });
 
@@ -75,13 +79,13 @@ const limits = {
   maxClaimsPerPage: fixed(MAX_CLAIM_ENTRIES, 'Most pending or failed claims in an answer.'),
   maxEventsPerPage: fixed(EVENTS_LIMIT.max, 'Most records of the history in an answer.'),
   maxQuickMarkets: fixed(QUICK_MARKET_ENTRIES, 'Most quick markets in the history of an asset.'),
-  maxPriceStreams: setting('maxPriceStreams', 'Most open price streams of one process.'),
+  maxPriceStreams: { description: 'Most open price streams of one process.', of: mostPriceStreams },
   maxPriceStreamsPerAddress: setting('maxPriceStreamsPerAddress', 'Most of them of one client address; 0 = no limit.'),
   maxRelayDeadlineS: fixed(MAX_DEADLINE_S, 'How far ahead the deadline of a relayed action may be at most.'),
   maxRedemptionsPerBatch: fixed(MAX_REDEMPTIONS, 'Most redemptions in one batch.'),
   relayGasPerOwnerAndHour: setting('relayGasPerOwner', 'Most gas that is relayed for one owner in an hour; 0 = no limit.'),
   relayGasPerTokenAndHour: setting('relayGasPerToken', 'Most gas that is relayed with one bearer token in an hour; 0 = no limit.'),
-  rateLimitWindowS: setting('rateLimitWindowS', 'Length of the window in which requests are counted.'),
+  rateLimitWindowS: fixed(RATE_LIMIT_WINDOW_S, 'Length of the window in which requests are counted.'),
   ordersPerWindow: setting('rateLimitOrders', 'Most orders and cancels per client address and window; 0 = no limit.'),
   readsPerWindow: setting('rateLimitReads', 'Most reads per client address and window; 0 = no limit.'),
 } as const satisfies Record<string, Limit>;
@@ -93,15 +97,15 @@ export const Limits = field.answer('Limits', Object.fromEntries(Object.entries(l
 
 /** The handler of `GET /api/v1/config`. */
 export function configHandler({ config, chains, now }: ConfigParts): () => Reply {
-  const { cancelAuth, quickAssets: assets, priceSources: sources, quickIntervalS: intervalS, quickAhead: ahead } = config;
+  const { cancelAuth, quickAssets: assets, priceSources: sources, quickIntervalS: intervalS } = config;
   const shownLimits = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit.of(config)]));
   const answered = () => chains.length === 0
-    ? [chainOfSettings(config)]
+    ? [noChain(config)]
     : chains.map(({ chain, collateral, configured }) => shown(chain, collateral() ?? null, configured));
   return () => ({
     body: JSON.stringify({
       serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes: signedTypes, cancelAuth,
-      prices: { assets, sources }, quickMarkets: { intervalS, ahead }, limits: shownLimits,
+      prices: { assets, sources }, quickMarkets: { intervalS, ahead: marketsAhead(intervalS) }, limits: shownLimits,
     }),
   });
 }
@@ -119,8 +123,9 @@ function shown(chain: Chain, collateral: Collateral | null, { relayer, quick }: 
 }
 
 /** The chain of CHAINS=none, on which nothing settles. */
-function chainOfSettings(config: Config) {
-  const { chainId, chainName: name, chainTestnet: testnet } = config;
+function noChain(config: Config) {
+  const { chainId } = config;
+  const { name, testnet } = NO_CHAIN;
   const [domain] = orderDomains(config, []);
   return {
     chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, startBlock: 0, exposureCheck: false,

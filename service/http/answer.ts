@@ -1,11 +1,13 @@
-/** The last step of a request that went well: calls the endpoint's handler and sends what it returns. */
-import type { ApiRequest, Endpoint, Reply, Route, SentReply } from '../api/endpoint.js';
-import type { ClientSignals } from './client-signals.js';
+/** The last step of a request that went well: calls the endpoint's handler and sends what it returns; and how any answer is sent. */
+import { setMaxListeners } from 'node:events';
+import type { Socket } from 'node:net';
+import type { ApiRequest, Endpoint, Reply, Route, SentReply, StreamReply } from '../api/endpoint.js';
+import { discardBody } from './body.js';
+import type { StreamConnections } from './connections.js';
+import type { Ending } from './ending.js';
 import { addressKey } from './limits.js';
 import type { Observer } from './observe.js';
-import { send } from './send.js';
 import type { Step, StepRequest, StepResponse } from './step.js';
-import { sendStream, type StreamParts } from './stream.js';
 
 export interface AnswerParts extends StreamParts {
   readonly observer: Observer;
@@ -61,3 +63,111 @@ function apiRequest(request: StepRequest, { locals }: StepResponse, clients: Cli
 }
 
 const NO_BODY = Buffer.alloc(0);
+
+/** Does nothing when the client has gone. The rest of a body that nobody has read is dropped. */
+export function send(request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: Ending): void {
+  if (response.headersSent || response.destroyed) return;
+  if (etag !== undefined) response.setHeader('ETag', etag).setHeader('Cache-Control', 'no-cache');
+  setHead(response, head, ending);
+  if (etag !== undefined && request.fresh) {
+    response.statusCode = 304;
+    response.removeHeader('Content-Type');
+    response.end();
+  } else {
+    if (response.statusCode !== 204) response.setHeader('Content-Length', Buffer.byteLength(body));
+    response.end(request.method === 'HEAD' ? undefined : body);
+  }
+  discardBody(request);
+}
+
+/** Sets the status and the headers of an answer. */
+export function setHead(response: StepResponse, { status = 200, headers = {}, position, contentType }: Omit<SentReply, 'body'>, ending: Ending): void {
+  response.statusCode = status;
+  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+  if (position !== undefined) response.setHeader('X-Log-Position', String(position));
+  if (contentType !== undefined && status !== 204) response.setHeader('Content-Type', contentType);
+  if (ending.isLeaving) response.setHeader('Connection', 'close');
+}
+
+/** One abort signal per connection, made at first use: one per request would cost more than the rest of an order's way here. */
+export class ClientSignals {
+  private readonly aborters = new WeakMap<Socket, AbortController>();
+
+  /** Aborts when the connection closes. */
+  signalOf(socket: Socket): AbortSignal {
+    let aborter = this.aborters.get(socket);
+    if (aborter === undefined) {
+      const made = aborter = new AbortController();
+      // A client may pipeline any number of requests, and each may listen.
+      setMaxListeners(0, made.signal);
+      if (socket.destroyed) made.abort(); else socket.once('close', () => { made.abort(); });
+      this.aborters.set(socket, made);
+    }
+    return aborter.signal;
+  }
+}
+
+export interface StreamParts {
+  readonly clients: ClientSignals;
+  readonly ending: Ending;
+  /** Is told which connections carry a stream. */
+  readonly streams: StreamConnections;
+}
+
+/** Resolves when the stream has ended, when the client has gone or is cut off, and when the service stops. */
+export async function sendStream(
+  request: StepRequest, response: StepResponse, { stream, cut, finite, ...head }: StreamReply,
+  { clients, ending, streams }: StreamParts,
+): Promise<void> {
+  setHead(response, head, ending);
+  // A source may be silent at first.
+  response.flushHeaders();
+  discardBody(request);
+  const over = new AbortController();
+  const end = (): void => { over.abort(); };
+  const ends = [clients.signalOf(request.socket), ...cut === undefined ? [] : [cut]];
+  for (const signal of ends) signal.addEventListener('abort', end);
+  if (finite !== true) ending.streams.add(end);
+  if ((ending.isStopping && finite !== true) || request.method === 'HEAD' || ends.some(({ aborted }) => aborted)) end();
+  const source = stream[Symbol.asyncIterator]();
+  const leave = over.signal.aborted || finite === true ? undefined : streams.begin(request.socket);
+  try {
+    await pump(source, response, over.signal);
+  } catch (error) {
+    if (!over.signal.aborted) throw error;
+    // Not awaited: a source may be waiting for its next piece.
+    source.return?.().catch(() => undefined);
+  } finally {
+    ending.streams.delete(end);
+    leave?.();
+    for (const signal of ends) signal.removeEventListener('abort', end);
+  }
+  // A client that does not read would not read the end either.
+  if (response.writableNeedDrain) breakOff(request, response); else response.end();
+}
+
+/**
+ * Makes a truncated answer visible to the client: the last chunk of its transfer coding is missing. HTTP/1.0 has no such coding and takes
+ * the end of the connection for that of the answer, so that connection is reset.
+ */
+export function breakOff({ httpVersion, socket }: StepRequest, response: StepResponse): void {
+  if (httpVersion === '1.0') socket.resetAndDestroy();
+  response.destroy();
+}
+
+/**
+ * Writes the pieces of a stream. Rejects when the source does, and when the signal aborts. Without `await`: an event goes to thousands of
+ * streams, and a race with the signal for each piece would cost as much as writing it.
+ */
+function pump(source: AsyncIterator<string | Uint8Array>, response: StepResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => { reject(signal.reason as Error); };
+    const write = ({ done, value }: IteratorResult<string | Uint8Array>): void => {
+      if (signal.aborted) return;
+      if (done === true) resolve(); else if (response.write(value)) next(); else response.once('drain', next);
+    };
+    const next = (): void => { if (!signal.aborted) source.next().then(write).catch(reject); };
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) abort(); else next();
+  });
+}

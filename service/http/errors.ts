@@ -1,12 +1,10 @@
 /** The step that answers a failed request, in the error shape of its endpoint or, where there is none, as a problem document. */
 import { RequestError } from '../../engine/records/errors.js';
 import { problems, requestErrorOf } from '../api/problems.js';
-import type { AnswerParts } from './answer.js';
+import { breakOff, send, type AnswerParts } from './answer.js';
 import { ClientGone } from './body.js';
-import { COMMON_HEADERS } from './headers.js';
-import { send } from './send.js';
+import { COMMON_HEADERS } from './small-steps.js';
 import type { ErrorStep, StepRequest } from './step.js';
-import { breakOff } from './stream.js';
 
 export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'observer' | 'ending' | 'now'>): ErrorStep {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows an error's step by its four arguments

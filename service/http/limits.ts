@@ -4,6 +4,9 @@ import { RequestError } from '../../engine/records/errors.js';
 import type { Endpoint } from '../api/endpoint.js';
 import type { Found, Step } from './step.js';
 
+/** Length of the window in which the exchange counts requests. */
+export const RATE_LIMIT_WINDOW_S = 60;
+
 export interface RateLimits {
   readonly windowS: number;
   /** Requests per client address and window; 0 = no limit. */

@@ -6,14 +6,19 @@ import { pause, within } from '../../engine/waiting.js';
 import type { ClientErrorCode } from '../api/errors.js';
 import { problemOf } from '../api/problems.js';
 import { CannotStart } from '../../engine/cannot-start.js';
+import type { HostPort } from '../settings.js';
 import type { App } from './app.js';
 import { limitConnections, type ConnectionLimits, type RefusedConnection } from './connections.js';
 
 export interface ServerLimits extends ConnectionLimits {
   /** Time for a whole request, headers and body, to arrive. */
   readonly requestTimeoutMs: number;
+  /** Time after which an idle connection is closed. */
   readonly keepAliveTimeoutMs: number;
 }
+
+/** Those of the exchange. A proxy in front closes its idle connections earlier, or it may send a request on one that ends. */
+export const TIMEOUTS = { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000 };
 
 /** Limit for all header lines of a request together. */
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -44,11 +49,8 @@ export function createServer(app: App, limits: ServerLimits, refused: (connectio
   return server;
 }
 
-export interface Place {
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  /** The name of the port's setting; that of the host is alike. Default PORT. */
+export interface Place extends HostPort {
+  /** The name of the port's setting. Default PORT, whose host is HOST; METRICS_PORT names its host, too. */
   readonly setting?: 'PORT' | 'METRICS_PORT';
 }
 
@@ -83,7 +85,7 @@ function refusalOf(error: NodeJS.ErrnoException, { host, port, setting = 'PORT' 
     case 'EADDRINUSE': return new CannotStart(`${at} is in use: stop what listens there, or set ${setting} to another port`, { hopeless: false, cause: error });
     case 'EACCES': return new CannotStart(`this user may not listen on ${at}: set ${setting} to 1024 or more`, { hopeless: true, cause: error });
     case 'EADDRNOTAVAIL': case 'ENOTFOUND': case 'EAI_AGAIN':
-      return new CannotStart(`${host} is not an address of this machine (${error.code}): correct ${setting.replace('PORT', 'HOST')}`, { hopeless: true, cause: error });
+      return new CannotStart(`${host} is not an address of this machine (${error.code}): correct ${setting === 'PORT' ? 'HOST' : setting}`, { hopeless: true, cause: error });
     default: return error;
   }
 }

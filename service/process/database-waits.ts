@@ -21,9 +21,6 @@ const SETTINGS: Readonly<Record<Use, string>> = {
   'log': 'LOG_URL', 'read models': 'DATABASE_URL', 'outbox': 'OUTBOX_URL', 'reads': 'QUERY_DATABASE_URL',
 };
 
-/** LOG_URL may name it, too: the text says so by the place. */
-const EVENTSTORE_SETTING = 'EVENTSTORE_URL';
-
 /** What OpenSSL says of an answer that is not one of TLS. */
 const NO_TLS = /wrong version number|packet length too long|EPROTO/i;
 
@@ -84,7 +81,7 @@ function eventStoreAt(url: string): ReturnType<typeof parseEventStoreUrl> {
   try {
     return parseEventStoreUrl(url);
   } catch (cause) {
-    throw cause instanceof BadEventStoreUrl ? new CannotStart(`${EVENTSTORE_SETTING}: ${cause.message}`, { hopeless: true, cause }) : cause;
+    throw cause instanceof BadEventStoreUrl ? new CannotStart(`${SETTINGS.log}: ${cause.message}`, { hopeless: true, cause }) : cause;
   }
 }
 
@@ -120,8 +117,8 @@ async function askEventStore(url: string, writes: readonly Stream[]): Promise<vo
     probe = createEventStoreProbe({ url, timeoutMs: CONNECT_TIMEOUT_MS, writes });
     await probe.ask();
   } catch (cause) {
-    const hopeless = (what: string) => new CannotStart(`the EventStoreDB of ${EVENTSTORE_SETTING} (${placeOf(url)}) ${what}`, { hopeless: true, cause });
-    if (cause instanceof BadEventStoreUrl) throw new CannotStart(`${EVENTSTORE_SETTING}: ${cause.message}`, { hopeless: true, cause });
+    const hopeless = (what: string) => new CannotStart(`the EventStoreDB of ${SETTINGS.log} (${placeOf(url)}) ${what}`, { hopeless: true, cause });
+    if (cause instanceof BadEventStoreUrl) throw new CannotStart(`${SETTINGS.log}: ${cause.message}`, { hopeless: true, cause });
     if (cause instanceof LogRefused && isWrongUser(cause.cause)) throw hopeless('does not let this user in: correct user and password');
     if (cause instanceof LogRefused || cause instanceof UnusableLog) throw hopeless(`cannot be used: ${cause.message}`);
     const reason = reasonOf(cause);

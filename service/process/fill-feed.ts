@@ -29,12 +29,11 @@ export async function kafkaOf({ config, logger }: Pick<Parts, 'config' | 'logger
 }
 
 async function accessOf(config: Config): Promise<KafkaAccess> {
-  const ca = config.kafkaSslCa === '' ? undefined : await contentOf('KAFKA_SSL_CA', config.kafkaSslCa);
-  const password = config.kafkaPasswordFile === '' ? config.kafkaPassword : (await contentOf('KAFKA_PASSWORD_FILE', config.kafkaPasswordFile)).trim();
+  const { kafkaSsl: tls } = config;
   return {
     brokers: config.kafkaBrokers,
-    ...config.kafkaSsl ? { tls: ca === undefined ? {} : { ca } } : {},
-    ...config.kafkaUsername === '' ? {} : { user: { mechanism: config.kafkaMechanism, username: config.kafkaUsername, password } },
+    ...tls === false ? {} : { tls: tls === true ? {} : { ca: await contentOf('KAFKA_SSL', tls) } },
+    ...config.kafkaUsername === '' ? {} : { user: { mechanism: config.kafkaMechanism, username: config.kafkaUsername, password: config.kafkaPassword } },
   };
 }
 

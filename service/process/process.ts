@@ -11,7 +11,7 @@ import { allEndpoints, serviceEndpoints } from '../endpoints.js';
 import { contractsHandler } from '../../command/chain/contracts.js';
 import { getLiveness, getMetrics, getReadiness } from '../endpoints/health.js';
 import { createApp, type App } from '../http/app.js';
-import { createLimiters } from '../http/limits.js';
+import { RATE_LIMIT_WINDOW_S, createLimiters } from '../http/limits.js';
 import { requestObserver } from '../http/observe.js';
 import type { Logger } from '../logger.js';
 import { machineClocks } from '../machine/clock.js';
@@ -23,7 +23,7 @@ import { createMetrics, type Metrics } from '../status/metrics.js';
 import { readinessAnswer, startingReasons } from '../status/readiness.js';
 import type { StopStep } from '../stop.js';
 import { bearerTokensFor } from './bearer-tokens.js';
-import { beginRoles, type Beginning, type Working } from './begin.js';
+import { startRoles, type Startup, type Working } from './startup.js';
 import { serve } from './serve.js';
 import type { Urls } from './shared-parts.js';
 import { createWaits } from './waits.js';
@@ -64,21 +64,21 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
   const ending = new AbortController();
   const waits = createWaits({ logger, signal: ending.signal });
   const leaving = { isSaid: false };
-  let beginning: Beginning | undefined;
-  const working = () => beginning?.working();
+  let startup: Startup | undefined;
+  const working = () => startup?.working();
   // Loaded where it is served: the documentation's assets take a tenth of a second.
   const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json') } : {};
   const { app, closeTokens } = appOf({ pages, config, chains, urls, metrics, logger, working, readiness: async (role) => {
     const now = working();
     const left = leaving.isSaid ? ['the service is stopping'] : [];
     return readinessAnswer({
-      roles: config.roles, limits: { maxLag: config.readyMaxLag },
+      roles: config.roles,
       reasons: now === undefined ? startingReasons([...left, ...waits.reasons()]) : [...left, ...reasonsOf(now, role)],
       readings: now === undefined ? [] : stateOf(now, role),
     });
   } });
   const { url, stop } = await serve(app, { config, metrics, logger });
-  const { started, failed, stopSteps } = beginning = beginRoles({
+  const { started, failed, stopSteps } = startup = startRoles({
     config, roles, urls, chains, logger, metrics, machine, waits, abort: (reason) => { ending.abort(reason); },
   });
   return {
@@ -147,7 +147,7 @@ function appOf(
     admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
     ownPagesOnly: config.cancelAuth === 'open' ? [cancelOrder] : [],
     pages, trustProxy: config.trustProxy, now: () => performance.now(),
-    limiters: createLimiters({ windowS: config.rateLimitWindowS, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
+    limiters: createLimiters({ windowS: RATE_LIMIT_WINDOW_S, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
     waitForPosition: async (position, signal) => works().reads?.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),
     observer: requestObserver(metrics, logger),
   });

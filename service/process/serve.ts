@@ -5,7 +5,7 @@ import { getMetrics } from '../endpoints/health.js';
 import type { Config } from '../config.js';
 import { createApp, type App } from '../http/app.js';
 import { connectionObserver, requestObserver } from '../http/observe.js';
-import { closeServer, createServer, listen, urlOf } from '../http/server.js';
+import { TIMEOUTS, closeServer, createServer, listen, urlOf } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../status/metrics.js';
 import { connectionsState } from '../status/process-state.js';
@@ -25,6 +25,9 @@ export interface Listener {
   stop(): Promise<void>;
 }
 
+/** Time for requests in flight to be answered when the process stops. */
+export const STOP_TIMEOUT_MS = 10_000;
+
 /** Whoever reads metrics needs few connections. */
 const METRICS_CONNECTIONS = 64;
 
@@ -35,12 +38,12 @@ export async function serve(app: App, { config, metrics, logger, openFiles = ope
   metrics.show([reading(connectionsState, () => [{ open: app.connections.size }])]);
   const refused = connectionObserver(metrics, logger, () => performance.now());
   const metricsListener = await serveMetrics({ config, metrics, logger });
-  const server = createServer(app, { ...config, ...limits }, refused);
+  const server = createServer(app, { ...TIMEOUTS, ...limits }, refused);
   try {
     const port = await listen(server, config);
     return {
       url: urlOf({ host: config.host, port }),
-      stop: async () => { await Promise.all([closeServer(app, server, config.stopTimeoutMs), metricsListener?.stop()]); },
+      stop: async () => { await Promise.all([closeServer(app, server, STOP_TIMEOUT_MS), metricsListener?.stop()]); },
     };
   } catch (error) {
     await metricsListener?.stop();
@@ -50,14 +53,15 @@ export async function serve(app: App, { config, metrics, logger, openFiles = ope
 
 /** Serves the metrics at METRICS_PORT; undefined when it is not set. */
 async function serveMetrics({ config, metrics, logger }: Pick<Serving, 'config' | 'metrics' | 'logger'>): Promise<Listener | undefined> {
-  const { metricsHost: host, metricsPort, stopTimeoutMs } = config;
-  if (metricsPort === undefined) return undefined;
+  const place = config.metricsPort;
+  if (place === undefined) return undefined;
+  const { host } = place;
   const app = createApp({
     routes: [bind(getMetrics, metrics.scrape)], pages: {}, limiters: {}, trustProxy: 0, now: () => performance.now(),
     observer: requestObserver(metrics, logger), waitForPosition: () => Promise.resolve(),
   });
-  const server = createServer(app, { ...config, maxConnections: METRICS_CONNECTIONS, maxConnectionsPerAddress: 0 });
-  const port = await listen(server, { host, port: metricsPort, setting: 'METRICS_PORT' });
+  const server = createServer(app, { ...TIMEOUTS, maxConnections: METRICS_CONNECTIONS, maxConnectionsPerAddress: 0 });
+  const port = await listen(server, { ...place, setting: 'METRICS_PORT' });
   logger.info({ url: `${urlOf({ host, port })}${getMetrics.path}` }, 'metrics');
-  return { url: urlOf({ host, port }), stop: async () => { await closeServer(app, server, stopTimeoutMs); } };
+  return { url: urlOf({ host, port }), stop: async () => { await closeServer(app, server, STOP_TIMEOUT_MS); } };
 }

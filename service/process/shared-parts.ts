@@ -25,7 +25,7 @@ import { checkHistory } from '../../command/signing/history-check.js';
 import { checkDurability } from './log-durability.js';
 import { readReplica } from '../../engine/role-state.js';
 import { stampsCommands, type RoleName } from './roles.js';
-import { type Clock, rejection } from '../../engine/running-role.js';
+import { rejection, type Clock } from '../../engine/running-role.js';
 import type { Waits } from './waits.js';
 
 /** The databases of a process. They may all be the same database. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createWaysOut } from '../../command/chain/ways-out.js';
 import { openCheckpoints } from '../../command/feed/kafka/checkpoints.js';
 import type { FeedKafka } from '../../command/feed/role.js';
-import { openMissingMarkets, readCatalogue } from '../../command/indexer/catalogue.js';
+import { readCatalogue } from '../../command/indexer/catalogue.js';
 import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createOutbox } from '../../command/lane/outbox.js';
@@ -12,20 +12,21 @@ import type { PriceSource } from '../../command/prices/price-source.js';
 import { openRecorderSession } from '../../command/prices/sole-recorder.js';
 import { SOURCE_URLS } from '../../command/prices/source-urls.js';
 import { openStore } from '../../command/settlement/postgres-store.js';
+import { marketsAhead } from '../../command/quick/terms.js';
+import { MAX_QUEUED_ORDERS } from '../../command/orders/role-state.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { SUBMISSIONS } from '../../command/submissions.js';
 import type { Report } from '../../engine/report.js';
-import type { Replica } from '../../engine/run/replica.js';
 import type { RunningRole } from '../../engine/running-role.js';
 import { pause } from '../../engine/waiting.js';
 import { startProjectionThread } from '../../projections/thread/thread.js';
 import { endedRelaysIn } from '../../query/ended-relays.js';
 import { lookUpEndpoints } from '../../query/endpoints.js';
-import { marketIdOf } from '../../query/markets.js';
-import { createOrderLookup, findOrder } from '../../query/orders/order.js';
-import { heldPosition } from '../../query/positions.js';
+import { orderReadsIn } from '../../query/order-reads.js';
+import { createOrderLookup } from '../../query/orders/order.js';
+import { mostPriceStreams } from '../../query/price-stream.js';
 import { serve, type ServingRole } from '../api/endpoint.js';
-import { NO_TOPIC } from '../kafka-settings.js';
+import { NO_TOPIC, minInsyncOf } from '../kafka-settings.js';
 import { reportTo } from '../logger.js';
 import { createRecurring } from '../recurring.js';
 import type { RoleName } from './roles.js';
@@ -47,8 +48,10 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
   },
   async indexer(parts) {
     const { indexer } = await import('../../command/indexer/role.js');
+    const { config } = parts;
     return indexer.start({
-      ...parts, replica: await parts.replica(), onAskedToAdvance: parts.advance.listen, openCatalogue: (replica) => openCatalogue(parts, replica),
+      ...parts, replica: await parts.replica(), onAskedToAdvance: parts.advance.listen,
+      catalogue: { read: () => readCatalogue(config.catalogue), chainId: config.chainId },
     });
   },
   async lane(parts) {
@@ -77,15 +80,16 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
       ...parts, replica: await parts.replica(), endedRelays: endedRelaysIn(await parts.readModels()), laneUser: laneUserOf(parts),
       recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit,
       quota: { gasPerOwner: BigInt(config.relayGasPerOwner), gasPerToken: BigInt(config.relayGasPerToken) },
-      keeperRules: { ...KEEPER_RULES, graceS: config.keeperGraceS },
+      keeperRules: KEEPER_RULES,
     });
   },
   async prices(parts) {
     const { prices } = await import('../../command/prices/role.js');
-    const { config: { quickAssets: assets, quickIntervalS: intervalS, quickAhead: ahead }, urls, machine } = parts;
+    const { config: { quickAssets: assets, quickIntervalS: intervalS }, urls, machine } = parts;
     const report = reportTo(parts.logger);
     return prices.start({
-      ...parts, replica: await parts.replica(), sources: await openSources(parts, report), assets, schedule: { assets, intervalS, ahead },
+      ...parts, replica: await parts.replica(), sources: await openSources(parts, report), assets,
+      schedule: { assets, intervalS, ahead: marketsAhead(intervalS) },
       openRecorderSession: (session) => openRecorderSession({ ...session, url: urls.outbox }), laneUser: laneUserOf(parts),
       tickMs: machine.lookEveryMs, report,
     });
@@ -97,8 +101,8 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
     for (const access of chains.values()) await access.begin(() => Promise.resolve());
     return query.start({
       ...parts, db: await parts.readModels(), isDatabaseAway: () => conditions.isAway('read models'), assets: config.quickAssets,
-      waysOut: createWaysOut({ chains, monotonic: () => clock.monotonic() }), sourceUrls: SOURCE_URLS, streamLimits: config,
-      priceStreamFailed: createRecurring({ logger, what: 'price stream' }),
+      waysOut: createWaysOut({ chains, monotonic: () => clock.monotonic() }), sourceUrls: SOURCE_URLS,
+      streamLimits: { ...config, maxPriceStreams: mostPriceStreams(config) }, priceStreamFailed: createRecurring({ logger, what: 'price stream' }),
     });
   },
   async api(parts) {
@@ -107,12 +111,8 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
     const replica = await parts.replica();
     const db = await parts.readModels();
     const started = await api.start({
-      ...parts, replica, recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit, limits: config,
-      cancelAuth: config.cancelAuth,
-      reads: {
-        order: (orderHash) => findOrder(db, orderHash), marketId: (market) => marketIdOf(db, market), position: (of) => heldPosition(db, of),
-        waitForPosition: (position, patience) => db.waitForPosition(position, patience),
-      },
+      ...parts, replica, recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit,
+      limits: { ...config, maxQueuedOrders: MAX_QUEUED_ORDERS }, cancelAuth: config.cancelAuth, reads: orderReadsIn(db),
     });
     const lookUpOrder = createOrderLookup({ view: replica.view, outcomeOf: replica.outcomeOf, db });
     return { ...started, routes: [...started.routes, ...serve(lookUpEndpoints, { lookUpOrder })] };
@@ -128,30 +128,21 @@ function laneUserOf({ urls }: SharedParts): OpenLaneUser {
   return (whose) => openLaneUser({ ...whose, url: urls.outbox });
 }
 
-async function openCatalogue({ config, log, keccak256, clock }: SharedParts, { view, outcomeOf }: Replica): Promise<void> {
-  const catalogue = await readCatalogue(config.catalogue);
-  await openMissingMarkets({
-    catalogue, chainId: config.chainId, keccak256, outcomeOf, now: () => clock.now(), isKnown: (marketId) => view.market(marketId) !== undefined,
-    append: (record) => log.append('commands', [record]),
-  });
-}
-
 /** The cluster in which the fill feed is published; undefined without KAFKA_BROKERS. */
 async function feedKafka({ config, logger }: SharedParts): Promise<FeedKafka | undefined> {
   if (config.kafkaBrokers.length === 0) return undefined;
-  const { kafkaTopic: topic, kafkaTopicV2, kafkaReplication: replication, kafkaMinInsync: minInsync } = config;
+  const { kafkaTopic: topic, kafkaTopicV2, kafkaReplication: replication } = config;
   const { kafkaOf } = await import('./fill-feed.js');
   const topicV2 = kafkaTopicV2 === NO_TOPIC ? undefined : kafkaTopicV2;
-  return { open: await kafkaOf({ config, logger }, 'feed'), topic, topicV2, replication, minInsync };
+  return { open: await kafkaOf({ config, logger }, 'feed'), topic, topicV2, replication, minInsync: minInsyncOf(replication) };
 }
 
 async function openSources({ config, clock }: SharedParts, report: Report): Promise<readonly PriceSource[]> {
-  const { priceSources: names, pythApiKey, quickAssets: assets } = config;
+  const { priceSources: names, priceUrls: urls, pythApiKey, quickAssets: assets } = config;
   if (names.length === 0 || assets.length === 0) return [];
-  const { pythUrl: pyth, coinbaseUrl: coinbase, coinbaseStreamUrl: coinbaseStream, binanceUrl: binance, binanceStreamUrl: binanceStream } = config;
   const { createPriceSources } = await import('../../command/prices/price-sources.js');
   const { sources, skipped } = createPriceSources({
-    names, assets, seed: 'prediction-exchange', urls: { pyth, coinbase, coinbaseStream, binance, binanceStream },
+    names, assets, seed: 'prediction-exchange', urls,
     ...pythApiKey === '' ? {} : { pythKey: pythApiKey },
     surroundings: { now: () => clock.now(), random: () => Math.random(), report, fetch, pause },
   });

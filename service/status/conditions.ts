@@ -1,6 +1,6 @@
 /** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
 import { RequestError } from '../../engine/records/errors.js';
-import { UnusableLog, type Log } from '../../engine/log/log.js';
+import { LogRefused, UnusableLog, type Log } from '../../engine/log/log.js';
 import { tellsNoTime } from '../../engine/log/open-log.js';
 import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
 import { reading, type Reading } from '../../engine/state-table.js';
@@ -9,8 +9,7 @@ import type { Logger } from '../logger.js';
 import { databasesOf, stampsCommands, writtenBy, type DatabaseName, type RoleName } from '../process/roles.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from '../machine/clock.js';
 import { directoriesOf, watchDisks, type SpaceOf } from '../machine/disk.js';
-import { awayText, tellsTrouble, troubleWith } from './log-trouble.js';
-import { createProbe, type Probe } from './probe.js';
+import { createProbe, type Found, type Probe } from './probe.js';
 import { clockState, databaseState, diskState, type DatabaseState } from './process-state.js';
 
 /** The machine that a process runs on; tests give another one. */
@@ -50,19 +49,33 @@ export interface ConditionsOptions {
 }
 
 const PROBE_TIMEOUT_MS = 2_000;
+/** A new time on which this machine and the log's database have agreed for so long is accepted. */
+const ACCEPT_AFTER_MS = 600_000;
 const DISTRUSTED = 'the log has lost records or contradicts itself';
 const CLOCK_RETRY_S = 5;
 const DISK_RETRY_S = 30;
 
+type Away = Extract<Found<unknown>, { answers: false }>;
+
+/** A log line with its fields. */
+type ReportFields = (level: 'info' | 'error', fields: object, message: string) => void;
+
+/** Until then a request may wait for a log that does not answer; afterwards it is refused at once. */
+const SILENT_AFTER_MS = 3_000;
+
+const SILENT: Readonly<Record<DatabaseName, string>> = {
+  'log': 'the log does not answer', 'read models': 'the read models do not answer', 'outbox': 'the outbox does not answer',
+};
+
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
   const { config, roles, historyMs, logFailure = () => undefined, logger, signal, machine: { clocks, spaceOf, lookEveryMs } } = options;
-  const report = (level: 'info' | 'error', fields: object, message: string): void => { logger[level](fields, message); };
+  const report: ReportFields = (level, fields, message) => { logger[level](fields, message); };
   const databases = openProbes(options);
   const disk = watchDisks({ directories: directoriesOf(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, spaceOf, report });
   const clock = await startClock({
     clocks, historyMs, report, signal, ask: () => databases.time.look(),
-    bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: config.clockAcceptAfterS * 1_000 },
+    bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: ACCEPT_AFTER_MS },
   }).catch(async (error: unknown) => {
     await databases.close();
     throw error;
@@ -150,4 +163,41 @@ function openProbes({ urls, roles, log: { check }, unusable, machine: { clocks, 
     of: (name: DatabaseName) => of[name](),
     close: async () => { await Promise.all([...opened.values()].map(({ connection }) => connection.close())); },
   };
+}
+
+/** Why a database cannot be used, with what it says. */
+function awayText(name: DatabaseName, away: Away): string {
+  return isRefusal(away) ? `the log cannot be used: ${away.error}` : `${SILENT[name]} (${away.error})`;
+}
+
+/** Why no request may be taken; undefined while requests may be taken or may wait. */
+function troubleWith(log: Probe<unknown>): string | undefined {
+  const away = troubling(log);
+  return away && awayText('log', away);
+}
+
+/** Returns what to call after each look: it tells once that the trouble has begun or is another one, and once that it is over. */
+function tellsTrouble(log: Probe<unknown>, report: ReportFields): () => void {
+  let told: string | undefined;
+  return () => {
+    const away = troubling(log);
+    const kind = away && (isRefusal(away) ? away.error : 'silent');
+    if (kind === told) return;
+    told = kind;
+    if (away === undefined) report('info', {}, 'the log answers again');
+    else if (isRefusal(away)) report('error', { refusal: away.error }, 'the log refuses what this process must do: no order is taken until somebody changes the server');
+    else report('error', { error: away.error }, 'the log does not answer: orders are refused');
+  };
+}
+
+/** A refusal counts at once: waiting does not help. */
+function troubling(log: Probe<unknown>): Away | undefined {
+  const latest = log.latest();
+  if (latest === undefined || latest.answers) return undefined;
+  return isRefusal(latest) || log.sinceSuccessMs() > SILENT_AFTER_MS ? latest : undefined;
+}
+
+/** Only the log refuses. */
+function isRefusal({ cause }: Away): boolean {
+  return cause instanceof LogRefused;
 }

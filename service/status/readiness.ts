@@ -1,5 +1,5 @@
 /** Whether requests should be sent to a process: the answer to `/health/ready`, from what its parts say of themselves. */
-import type { Limits, Reading, Shown } from '../../engine/state-table.js';
+import type { Reading, Shown } from '../../engine/state-table.js';
 
 export interface Readiness {
   readonly roles: readonly string[];
@@ -7,13 +7,12 @@ export interface Readiness {
   readonly reasons: readonly string[];
   /** A part that several roles share counts once. */
   readonly readings: readonly Reading[];
-  readonly limits: Limits;
 }
 
 /** Status 503 when there is a reason not to send requests to the process. A reason that several parts have appears once. */
-export async function readinessAnswer({ roles, reasons: own, readings, limits }: Readiness) {
+export async function readinessAnswer({ roles, reasons: own, readings }: Readiness) {
   const found = await Promise.all([...new Set(readings)].map(async ({ table: { shows }, readiness }) => (
-    { shows, ...await readiness(limits) })));
+    { shows, ...await readiness() })));
   const reasons = [...new Set([...own, ...found.flatMap((each) => each.reasons)])];
   const parts: Record<string, unknown> = {};
   for (const { shows, shown } of found) if (shows !== undefined && shown !== undefined) show(parts, shows, shown);

@@ -20,7 +20,9 @@ export interface DevelopmentChain {
 }
 
 export type DevelopmentChainSettings = Pick<
-  Config, 'chainId' | 'chainName' | 'chainPort' | 'devDisputeWindowS' | 'dataDir' | 'exposureCheck' | 'catalogue'>;
+  Config, 'chainId' | 'chainPort' | 'devDisputeWindowS' | 'dataDir' | 'exposureCheck' | 'catalogue'>;
+
+const NAME = 'Development chain';
 
 /** Time between two requests to the development chain for new blocks. */
 const POLL_MS = 100;
@@ -29,9 +31,9 @@ const POLL_MS = 100;
 export async function startDevelopmentChain(
   config: DevelopmentChainSettings, log: (line: string) => void,
 ): Promise<DevelopmentChain> {
-  const { chainId, chainName: name, chainPort: port, exposureCheck, devDisputeWindowS: disputeWindowS } = config;
+  const { chainId, chainPort: port, exposureCheck, devDisputeWindowS: disputeWindowS } = config;
   const directory = join(config.dataDir, 'chain');
-  const dev = await startDevChain({ directory, port, chainId, name, exposureCheck, disputeWindowS, log });
+  const dev = await startDevChain({ directory, port, chainId, name: NAME, exposureCheck, disputeWindowS, log });
   const close = async (): Promise<void> => {
     await removeDevChainsFile(directory);
     await dev.stop();

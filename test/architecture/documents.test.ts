@@ -39,8 +39,9 @@ describe('architecture: citations can be of nothing', () => {
   });
 
   it('when a setting is named that is none', () => {
-    const known = settingsAmong(['DATA_DIR', 'PORT']);
+    const known = settingsAmong(['DATA_DIR', 'PORT'], ['DATA_FOLDER']);
     finds(known, { 'README.md': 'the data is in `DATA_DIRECTORY`' }, /^README\.md:1 names DATA_DIRECTORY, which is no setting/);
+    finds(known, { 'docs/a.md': '`DATA_FOLDER`', 'service/a.ts': 'const removed = { DATA_FOLDER: "it is DATA_DIR" };' }, /names DATA_FOLDER/);
     finds(known, { 'docs/a.md': '`PORTS=80 npm start`' }, /names PORTS/);
     accepts(known, { 'docs/a.md': '`PORT=80`, `DATA_DIR`, `SEED_OF_TEST`, YES/NO', 'test/a.ts': 'const seed = process.env["SEED_OF_TEST"];' });
   });

@@ -143,7 +143,7 @@ describe('the audit tools on a running exchange', function () {
       const changed = await differenceAfter(
         'update read_models.positions set yes_shares = yes_shares + 1 where ctid = (select min(ctid) from read_models.positions)');
       deepEqual(changed.place, { table: 'positions' });
-      const { expected, found } = changed as unknown as Record<'expected' | 'found', { readonly yes_shares: number }>;
+      const { expected, found } = changed as Record<'expected' | 'found', { readonly yes_shares: number }>;
       equal(found.yes_shares, expected.yes_shares + 1);
       // The markets come before the positions, which stay as they are now.
       const removed = await differenceAfter('delete from read_models.markets');

@@ -32,16 +32,16 @@ function nodeWith(history: AuditedHistory, balances: ((user: string, token: bigi
   const node = nodeOf(history.chainEvents, history.blocks);
   const call = ([{ data }, block]: readonly [{ data: string }, string]): string => {
     if (balances === 'forgotten') throw new RpcError('eth_call', -32_000, 'missing trie node', undefined);
-    const [calls] = multicall.decodeFunctionData('aggregate3', data) as unknown as [{ callData: string }[]];
+    const [calls] = multicall.decodeFunctionData('aggregate3', data).toArray() as [{ callData: string }[]];
     return multicall.encodeFunctionResult('aggregate3', [calls.map(({ callData }) => {
-      const [user, token] = tokens.decodeFunctionData('balanceOf', callData) as unknown as [string, bigint];
+      const [user, token] = tokens.decodeFunctionData('balanceOf', callData).toArray() as [string, bigint];
       return [true, tokens.encodeFunctionResult('balanceOf', [balances(user.toLowerCase(), token, Number(block))])];
     })]);
   };
   return {
     chainId: CHAIN_ID,
     request: async <T>(method: string, params: readonly unknown[]) => (
-      method === 'eth_call' ? call(params as unknown as [{ data: string }, string]) as T : await node.request<T>(method, params)),
+      method === 'eth_call' ? call(params as [{ data: string }, string]) as T : await node.request<T>(method, params)),
   };
 }
 

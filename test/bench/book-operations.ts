@@ -1,5 +1,5 @@
 /** A seeded mix of book operations: 50 % orders that rest, 30 % that cross, 20 % cancels of orders that rest at that time. */
-import { HASH_WORDS, readHash } from '../../engine/book/order-hash.js';
+import { HASH_WORDS, readHash } from '../../engine/book/order-record.js';
 import { YES, type Side } from '../../engine/records/fields.js';
 import { createRandom } from '../support/random-commands.js';
 import { Matching, type Place } from './book-matching.js';

@@ -4,7 +4,7 @@ import { PerformanceObserver, performance } from 'node:perf_hooks';
 import { OrderBook, Side } from 'nodejs-order-book';
 import { Book } from '../../engine/book/book.js';
 import { OrderPool } from '../../engine/book/order-pool.js';
-import { HASH_WORDS } from '../../engine/book/order-hash.js';
+import { HASH_WORDS } from '../../engine/book/order-record.js';
 import { BUY, YES } from '../../engine/records/fields.js';
 import { bookOperations, seeded, type BookOperation } from './book-operations.js';
 import { Matching } from './book-matching.js';

@@ -6,7 +6,7 @@ import express from 'express';
 import { bind } from '../../service/api/endpoint.js';
 import { placeOrder } from '../../command/orders/place-order.js';
 import { createApp } from '../../service/http/app.js';
-import { createServer } from '../../service/http/server.js';
+import { TIMEOUTS, createServer } from '../../service/http/server.js';
 import type { BenchLine } from './line.js';
 import { buildRequest, runLoadInChild } from './load.js';
 
@@ -79,5 +79,5 @@ function serviceServer(): Server {
     routes: [emptyRoute], limiters: {}, pages: {}, trustProxy: 0, waitForPosition: () => Promise.resolve(),
     observer: { answered: () => undefined, failed: () => '' }, now: () => performance.now(),
   });
-  return createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000, maxConnectionsPerAddress: 0 });
+  return createServer(app, { ...TIMEOUTS, maxConnections: 1_000, maxConnectionsPerAddress: 0 });
 }

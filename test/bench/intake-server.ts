@@ -4,10 +4,10 @@ import { createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { serve } from '../../service/api/endpoint.js';
-import { countedOrders } from '../../command/orders/counted-orders.js';
+import { countedOrders } from '../../command/orders/role.js';
 import { orderEndpoints } from '../../command/orders/endpoints.js';
 import { createApp } from '../../service/http/app.js';
-import { createServer, listen } from '../../service/http/server.js';
+import { TIMEOUTS, createServer, listen } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/status/metrics.js';
 import { requestObserver } from '../../service/http/observe.js';
@@ -38,5 +38,5 @@ const app = createApp({
   routes, pages: {}, trustProxy: 0, now: () => performance.now(), limiters: {}, waitForPosition: () => Promise.resolve(),
   observer: requestObserver(metrics, createLogger({ logLevel: 'fatal' })),
 });
-const server = createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000, maxConnectionsPerAddress: 0 });
+const server = createServer(app, { ...TIMEOUTS, maxConnections: 1_000, maxConnectionsPerAddress: 0 });
 process.send!({ port: await listen(server, { host: '127.0.0.1', port: 0 }) });

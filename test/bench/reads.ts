@@ -13,7 +13,7 @@ import { getOrderbook } from '../../query/orders/orderbook.js';
 import { listOrders } from '../../query/orders/orders.js';
 import { getPosition } from '../../query/positions.js';
 import { createApp } from '../../service/http/app.js';
-import { createServer } from '../../service/http/server.js';
+import { TIMEOUTS, createServer } from '../../service/http/server.js';
 import { logOf, projectTo } from '../support/projected.js';
 import type { BenchLine } from './line.js';
 import { buildRequest, runLoadInChild } from './load.js';
@@ -119,7 +119,7 @@ function serviceServer(db: Database): Server {
     routes, limiters: {}, pages: {}, trustProxy: 0, waitForPosition: (wanted, signal) => db.waitForPosition(wanted, { signal }),
     observer: { answered: () => undefined, failed: (error) => { throw error; } }, now: () => performance.now(),
   });
-  return createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000, maxConnectionsPerAddress: 0 });
+  return createServer(app, { ...TIMEOUTS, maxConnections: 1_000, maxConnectionsPerAddress: 0 });
 }
 
 /** What each path needs is worked out beforehand: the least that a server with this SQL can do. */
@@ -131,7 +131,7 @@ async function bareServer(pool: pg.Pool, { asked }: Read): Promise<Server> {
         queries.set(path, { ...statement, values: [...values] });
         return Promise.resolve([{ body: '', position: '0' }]);
       },
-    } as unknown as Database);
+    } as Database);
   }
   return http.createServer((request, response) => {
     void pool.query<{ body: string; position: string }>(queries.get(request.url!)!).then(({ rows: [row] }) => {

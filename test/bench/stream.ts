@@ -19,7 +19,7 @@ import { createPriceFeed, type PriceFeedOptions } from '../../query/price-feed.j
 import { bind } from '../../service/api/endpoint.js';
 import { streamPrices } from '../../query/price-stream.js';
 import { createApp } from '../../service/http/app.js';
-import { createServer } from '../../service/http/server.js';
+import { TIMEOUTS, createServer } from '../../service/http/server.js';
 import { createPriceStreams } from '../../query/price-stream.js';
 import { spawnService } from '../support/service-process.js';
 import { Latencies, type LatencySummary } from './latencies.js';
@@ -166,7 +166,7 @@ function serviceStream(): Streaming {
     observer: { answered: () => undefined, failed: (error) => { throw error; } }, now: () => performance.now(),
   });
   const maxConnections = 2 * READERS;
-  const server = createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections, maxConnectionsPerAddress: 0 });
+  const server = createServer(app, { ...TIMEOUTS, maxConnections, maxConnectionsPerAddress: 0 });
   return {
     server,
     publish(id) {

@@ -41,7 +41,7 @@ describe('service: the watch over a chain', () => {
     };
     watch = watchChain({
       access: {
-        chain, rpc, signal: stopping.signal, beginning: () => ({ failures: 0, stopped }),
+        chain, rpc, signal: stopping.signal, startAttempts: () => ({ failures: 0, stopped }),
         configured: { chain, rpcUrls: [], operatorKey: '', pollMs: 5_000, stalledAfterMs: Infinity },
       },
       view: { cursor: () => cursor }, now: () => nowMs,

@@ -40,7 +40,7 @@ describe('cancelling an order', () => {
     await refused(stack.cancelOpen(await signedCancel(orderHash, { wallet: bob })), 'invalid_cancel_signature', ['X-Cancel-Signature']);
     await refused(stack.cancelOpen({ orderHash, marketId, side: undefined, signature: undefined, deadline: '1' }), 'cancel_signature_required');
     await stack.cancelOpen(await signedCancel(orderHash));
-    assert.equal((stack.commands[3] as unknown as Fields)['trader'], alice.address.toLowerCase());
+    assert.equal((stack.commands[3] as Fields)['trader'], alice.address.toLowerCase());
   });
 
   it('answers alike when it is cancelled already, without another command', async () => {

@@ -21,7 +21,7 @@ describe('an order with terms', () => {
   });
 
   const recordedTerms = () => {
-    const { timeInForce, postOnly, notAfter, selfTrade } = stack.commands.at(-1) as unknown as Fields;
+    const { timeInForce, postOnly, notAfter, selfTrade } = stack.commands.at(-1) as Fields;
     return { timeInForce, postOnly, notAfter, selfTrade };
   };
 

@@ -38,7 +38,7 @@ describe('a permit at intake', () => {
 
   it('is recorded when it is the trader\'s', async () => {
     await stack.place(await body(await permitOf(alice)));
-    const { nonce, value } = (stack.commands[2] as unknown as { permit: Fields }).permit;
+    const { nonce, value } = (stack.commands[2] as { permit: Fields }).permit;
     assert.deepEqual({ nonce, value }, { nonce: '3', value: String(2n ** 256n - 1n) });
   });
 

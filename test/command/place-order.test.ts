@@ -37,7 +37,7 @@ describe('placing an order', () => {
     const order = anOrder({ size: 2n ** 64n - 1n, nonce: '9007199254740993', expiration: 2n ** 64n - 1n });
     const answer = await stack.place(bodyOf({ order, signature: await signOrder(order) }));
     assert.equal((JSON.parse(answer.body) as Fields)['orderHash'], hashOf(order));
-    const { size, nonce, expiration } = stack.commands[2] as unknown as Fields;
+    const { size, nonce, expiration } = stack.commands[2] as Fields;
     assert.deepEqual({ size, nonce, expiration }, { size: '18446744073709551615', nonce: '9007199254740993', expiration: '18446744073709551615' });
   });
 
@@ -54,14 +54,14 @@ describe('placing an order', () => {
     const signature = await signOrder(order);
     const low = signature.slice(0, -2) + (signature.endsWith('1b') ? '00' : '01');
     await stack.place(bodyOf({ order, signature: low.toUpperCase().replace('0X', '0x') }));
-    assert.equal((stack.commands[2] as unknown as Fields)['signature'], signature);
+    assert.equal((stack.commands[2] as Fields)['signature'], signature);
   });
 
   it('stores the permit in the form of records', async () => {
     const order = anOrder();
     const permitSignature = { nonce: 3, value: '15500000', deadline: START_S + 600, v: 1, r: `0x${'AA'.repeat(32)}`, s: `0x${'0b'.repeat(32)}` };
     await stack.place(bodyOf({ order, signature: await signOrder(order), permitSignature }));
-    assert.deepEqual((stack.commands[2] as unknown as Fields)['permit'], {
+    assert.deepEqual((stack.commands[2] as Fields)['permit'], {
       nonce: '3', value: '15500000', deadline: String(START_S + 600), v: 28, r: `0x${'aa'.repeat(32)}`, s: `0x${'0b'.repeat(32)}`,
     });
   });
@@ -120,7 +120,7 @@ describe('placing an order again', () => {
     const permitSignature = { nonce: 3, value: '1', deadline: START_S + 600, v: 27, r: `0x${'aa'.repeat(32)}`, s: `0x${'0b'.repeat(32)}` };
     const again = { ...JSON.parse(body.toString()) as Fields, permitSignature };
     assert.deepEqual((await stack.place(bodyOf(again))).headers, { 'Idempotent-Replayed': 'true' });
-    assert.equal((stack.commands[3] as unknown as Fields)['permit'], undefined);
+    assert.equal((stack.commands[3] as Fields)['permit'], undefined);
   });
 
   it('is refused with another content under the same nonce, until the first one is gone', async () => {

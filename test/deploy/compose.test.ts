@@ -8,6 +8,7 @@ import { READER } from '../../projections/schema.js';
 import { allEndpoints } from '../../service/endpoints.js';
 import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
 import { logUrlOf, parseConfig } from '../../service/config.js';
+import { STOP_TIMEOUT_MS } from '../../service/process/serve.js';
 import { DEPLOYED_ROLES, SETTING_NAMES, environmentOf, imageEnvironment, instructions, isProgramRole, textOf, yamlOf } from '../support/deploy-files.js';
 
 interface Service {
@@ -57,7 +58,7 @@ describe('deploy: the compose file', () => {
   it('keeps secrets in files: no setting that holds one is in the file itself', () => {
     assert.doesNotMatch(textOf('deploy/compose.yaml'), /:\/\/[^\s/]*@|[A-Z]_(?:PASSWORD|KEY): /);
     for (const [name, { environment = {} }] of processes) {
-      for (const secret of ['DATABASE_URL', 'LOG_URL', 'OUTBOX_URL', 'EVENTSTORE_URL', 'PYTH_API_KEY']) assert.ok(!(secret in environment), `${name} has ${secret}`);
+      for (const secret of ['DATABASE_URL', 'LOG_URL', 'OUTBOX_URL', 'PYTH_API_KEY']) assert.ok(!(secret in environment), `${name} has ${secret}`);
     }
   });
 
@@ -78,8 +79,8 @@ describe('deploy: the compose file', () => {
   });
 
   it('lets a process stop in its own time', () => {
-    const { stopTimeoutMs, stopGraceMs } = parseConfig(secretSettings);
-    for (const [name, { stop_grace_period: grace = '10s' }] of processes) assert.ok(Number.parseInt(grace, 10) * 1_000 > stopGraceMs + 2 * stopTimeoutMs, name);
+    const { stopGraceMs } = parseConfig(secretSettings);
+    for (const [name, { stop_grace_period: grace = '10s' }] of processes) assert.ok(Number.parseInt(grace, 10) * 1_000 > stopGraceMs + 2 * STOP_TIMEOUT_MS, name);
   });
 
   it('asks for no more copies of the topic than there are brokers', () => {
@@ -120,7 +121,7 @@ describe('deploy: the compose file with the log in KurrentDB', () => {
     const { kurrentdb, ...changed } = overlay.services;
     assert.deepEqual(Object.keys(changed).sort(), DEPLOYED_ROLES);
     for (const [name, { environment = {}, depends_on: needed = {} }] of Object.entries(changed)) {
-      assert.deepEqual([Object.keys(environment), Object.keys(needed)], [['EVENTSTORE_URL'], ['kurrentdb']], name);
+      assert.deepEqual([Object.keys(environment), Object.keys(needed)], [['LOG_URL'], ['kurrentdb']], name);
       const { nodes, tls, user } = parseEventStoreUrl(logUrlOf(parseConfig({ ...secretSettings, ...environment }), ''));
       assert.deepEqual({ nodes, tls, user }, { nodes: [{ host: 'kurrentdb', port: 2_113 }], tls: false, user: undefined }, name);
     }
@@ -135,14 +136,14 @@ describe('deploy: the compose file with the log in KurrentDB', () => {
 });
 
 describe('deploy: the image', () => {
-  const { PORT: port, METRICS_PORT: metricsPort } = imageEnvironment();
+  const { port, metricsPort } = parseConfig(imageEnvironment());
 
   it('sets settings that exist', () => {
     assert.deepEqual(Object.keys(imageEnvironment()).filter((name) => ![...SETTING_NAMES, 'NODE_ENV'].includes(name)), []);
   });
 
   it('is asked for its health where it answers, at the ports that the others use', () => {
-    assert.deepEqual(instructions('EXPOSE'), [`${port} ${metricsPort}`]);
+    assert.deepEqual(instructions('EXPOSE'), [`${port} ${metricsPort?.port}`]);
     const [health = ''] = instructions('HEALTHCHECK');
     const path = /127\.0\.0\.1:\$\{process\.env\.PORT\}([\w/]+)/.exec(health)?.[1];
     assert.deepEqual(allEndpoints.filter((endpoint) => endpoint.path === path).map(({ id }) => id), ['getLiveness']);

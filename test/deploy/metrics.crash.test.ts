@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseConfig } from '../../service/config.js';
 import { allEndpoints } from '../../service/endpoints.js';
 import { listedMetrics } from '../../service/status/state-tables.js';
 import { DEPLOYED_ROLES, imageEnvironment, textOf, yamlOf } from '../support/deploy-files.js';
@@ -89,8 +90,9 @@ describe('deploy: metrics', () => {
 
   it('are scraped from every role\'s processes, at their port', () => {
     assert.deepEqual(scrapes.map(({ job_name: job }) => job).sort(), DEPLOYED_ROLES);
+    const ports = [parseConfig(imageEnvironment()).metricsPort?.port];
     for (const { job_name: job, dns_sd_configs: found } of scrapes) {
-      assert.deepEqual(found.map(({ names, port }) => ({ names, port })), [{ names: [job], port: Number(imageEnvironment()['METRICS_PORT']) }]);
+      assert.deepEqual(found.map(({ names, port }) => ({ names, port })), ports.map((port) => ({ names: [job], port })));
     }
     for (const role of DEPLOYED_ROLES) assert.ok(rules.some(({ expr }) => expr === `absent(up{job="${role}"} == 1)`), `no alert when no ${role} process answers`);
   });

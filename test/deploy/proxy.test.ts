@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
 import { errors, type ClientErrorCode } from '../../service/api/errors.js';
 import { parseConfig } from '../../service/config.js';
-import { COMMON_HEADERS } from '../../service/http/headers.js';
+import { COMMON_HEADERS } from '../../service/http/small-steps.js';
 import type { ErrorShape } from '../../service/api/error-shape.js';
 import { streamPrices } from '../../query/price-stream.js';
 import { getMetrics } from '../../service/endpoints/health.js';

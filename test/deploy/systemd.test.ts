@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { parseConfig } from '../../service/config.js';
 import { BAD_CONFIGURATION } from '../../service/exit-codes.js';
+import { STOP_TIMEOUT_MS } from '../../service/process/serve.js';
 import { DEPLOYED_ROLES, SETTING_NAMES, environmentOf, isProgramRole, textOf } from '../support/deploy-files.js';
 
 const unit = textOf('deploy/systemd/prediction-exchange@.service');
@@ -45,8 +46,8 @@ describe('deploy: the systemd units', () => {
   });
 
   it('leave a process its time to stop, and do not start again what cannot work', () => {
-    const { stopGraceMs, stopTimeoutMs } = parseConfig({ DATABASE_URL: 'postgresql://127.0.0.1/exchange' });
-    assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) * 1_000 > stopGraceMs + 2 * stopTimeoutMs);
+    const { stopGraceMs } = parseConfig({ DATABASE_URL: 'postgresql://127.0.0.1/exchange' });
+    assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) * 1_000 > stopGraceMs + 2 * STOP_TIMEOUT_MS);
     assert.match(unit, new RegExp(`^RestartPreventExitStatus=${BAD_CONFIGURATION}$`, 'm'));
   });
 

@@ -3,12 +3,12 @@ import { deepEqual, equal, match, notEqual, ok, throws } from 'node:assert/stric
 import { Ajv } from 'ajv';
 import { Type } from '../../engine/records/schema-types.js';
 import {
-  checkedRecordId, decodeCommand, decodeOutcome, encodeCommand, encodeOutcome, isChecked, MalformedRecord, parseShape, recordId, shapes, withCheck,
+  checkedRecordId, compileWriter, decodeCommand, decodeOutcome, encodeCommand, encodeOutcome, isChecked,
+  MalformedRecord, parseShape, recordId, shapes, withCheck,
 } from '../../engine/records/codec.js';
 import { commandSchemas, type Command } from '../../engine/records/commands.js';
 import { eventSchemas } from '../../engine/records/events.js';
 import { createEngine } from '../../engine/run/engine.js';
-import { compileWriter } from '../../engine/records/event-text.js';
 import { record } from '../../engine/records/fields.js';
 import { MAX_RECORD_BYTES, RecordTooLarge } from '../../engine/log/log.js';
 import { crowd, marketId, START_MS, traderAddress } from '../support/random-commands.js';

@@ -8,7 +8,7 @@ import { createHandleFailure } from '../../engine/log/known.js';
 import { createGroupCommit } from '../../engine/log/group-commit.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, WrongPosition, type Log, type NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore, type MemoryStore } from '../../engine/log/memory/memory-log.js';
-import { createOutcomeWriter } from '../../engine/run/outcome-writer.js';
+import { createOutcomeWriter } from '../../engine/run/recorder.js';
 import { startReplica, type Replica, type ReplicaOptions } from '../../engine/run/replica.js';
 import { newRecord, newRecords, readAll } from '../support/log-records.js';
 import { crowd } from '../support/random-commands.js';

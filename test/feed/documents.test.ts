@@ -130,7 +130,7 @@ describe('the fill feed\'s documents', () => {
   });
 
   it('would have been found to change it, and may get better texts', () => {
-    const schema = publishedSchema('FillFailed') as unknown as { properties: Record<string, Json>; required: string[]; description: string };
+    const schema = publishedSchema('FillFailed') as { properties: Record<string, Json>; required: string[]; description: string };
     const { properties, required } = schema;
     assert.equal(shapeOf({ ...schema, description: 'Another text.' }), SHAPES['FillFailed.v1.schema.json']);
     for (const changed of [

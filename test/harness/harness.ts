@@ -116,7 +116,7 @@ function harnessOf(
     },
     async stateOf<S extends object>(table: StateTable<S>) {
       const reading = running.flatMap(({ state }) => state).find((each) => each.table === table as StateTable<never>);
-      const { shown = [] } = await reading?.readiness({ maxLag: Infinity }) ?? {};
+      const { shown = [] } = await reading?.readiness() ?? {};
       return shown as readonly S[];
     },
     async answer(endpoint, request) {

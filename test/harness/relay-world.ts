@@ -6,6 +6,7 @@ import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memor
 import { orAborted } from '../../engine/waiting.js';
 import type { DeployedChain } from '../support/deployed-chain.js';
 import { startHarness, type Harness } from './harness.js';
+import { createMemoryReads } from './memory/reads.js';
 import type { Roles } from './ports.js';
 import { postgresStores } from './stores.js';
 
@@ -69,6 +70,9 @@ function start({ node, databaseUrl, store }: RelayWorld, roles: Roles, death?: D
     chains: [{
       chain, rpcUrls: [url], operatorKey, relayerKey: key!.privateKey, relayer: key!.address.toLowerCase(), pollMs: 20, stalledAfterMs: Infinity,
     }],
-    ports: { ...stores, laneUser: (whose) => whose.purpose === 'relay' ? mortal(stores.laneUser(whose), death) : stores.laneUser(whose) },
+    ports: {
+      ...stores, endedRelays: createMemoryReads({ outcomes: () => store.records.outcomes }),
+      laneUser: (whose) => whose.purpose === 'relay' ? mortal(stores.laneUser(whose), death) : stores.laneUser(whose),
+    },
   });
 }

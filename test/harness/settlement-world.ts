@@ -12,7 +12,7 @@ import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import type { Event, SettlementSubmitted } from '../../engine/records/events.js';
 import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
-import { chainOf } from '../support/deployed-chain.js';
+import { chainOf } from '../support/chain-settings.js';
 import { settlementContracts, type SettlementContracts, type SignedOrder } from '../support/settlement-contracts.js';
 import { startHarness, type Harness } from './harness.js';
 import { memoryAdvance } from './memory/advance.js';

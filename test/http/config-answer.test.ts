@@ -6,9 +6,9 @@ import { configHandler } from '../../service/endpoints/config.js';
 import { orderActions, shownActions, type ShownAction } from '../../command/signing/shown-actions.js';
 import { Configuration } from '../../service/endpoints/config.js';
 import { parseConfig } from '../../service/config.js';
+import { madeUpContracts } from '../support/chain-settings.js';
 
-const NAMES = ['settlement', 'conditionalTokens', 'collateral', 'marketFactory', 'oracle', 'oracleResolver', 'quickResolver', 'multicall'] as const;
-const contracts = Object.fromEntries(NAMES.map((name, i) => [name, `0x${`a${i}`.repeat(20)}`])) as unknown as Chain['contracts'];
+const contracts = madeUpContracts('a');
 const polygon: Chain = {
   chainId: 137, name: 'Polygon', testnet: false, confirmations: 64, startBlock: 60_000_000, contracts, domainName: 'Prediction Exchange Settlement',
   exposureCheck: true,
@@ -58,11 +58,12 @@ describe('service: what /api/v1/config says of the chains', () => {
     assert.deepEqual(chainsOf(handler), [{ ...shown, passOverAnchors, passOverFills }]);
   });
 
-  it('is the signing domain of the settings alone where nothing settles', () => {
-    const verifyingContract = `0x${'99'.repeat(20)}`;
-    const config = parseConfig({ CHAINS: 'none', CHAIN_ID: '7', CHAIN_NAME: 'Seven', CHAIN_TESTNET: 'false', SETTLEMENT_ADDRESS: verifyingContract });
+  it('is the signing domain alone where nothing settles', () => {
+    const verifyingContract = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
+    const config = parseConfig({ CHAINS: 'none', CHAIN_ID: '7' });
     assert.deepEqual(chainsOf(configHandler({ config, chains: [], now: () => 0 })), [{
-      chainId: 7, name: 'Seven', testnet: false, rpcUrl: null, contracts: Object.fromEntries(NAMES.map((name) => [name, null])), collateral: null,
+      chainId: 7, name: 'Development chain', testnet: true, rpcUrl: null,
+      contracts: Object.fromEntries(Object.keys(contracts).map((name) => [name, null])), collateral: null,
       confirmations: 0, startBlock: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [], passOverFills: [],
       orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
       signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }), relayer: null, quickOperator: null,
@@ -72,8 +73,8 @@ describe('service: what /api/v1/config says of the chains', () => {
   it('names the keys that the exchange sends with, and the prices of quick markets, without anything of their sources but the names', () => {
     const [relayer, quick] = [`0x${'7'.repeat(40)}`, `0x${'8'.repeat(40)}`];
     const config = parseConfig({
-      CHAINS: 'chains.json', PRICE_SOURCES: 'pyth binance', PYTH_API_KEY: 'hunter2', PYTH_URL: 'https://hunter2.example', QUICK_ASSETS: 'SOL ETH',
-      QUICK_INTERVAL_S: '300', QUICK_AHEAD: '5', MAX_PRICE_STREAMS: '17', MAX_PRICE_STREAMS_PER_ADDRESS: '3',
+      CHAINS: 'chains.json', PRICE_SOURCES: 'pyth binance', PYTH_API_KEY: 'hunter2', PRICE_URLS: 'pyth=https://hunter2.example', QUICK_ASSETS: 'SOL ETH',
+      QUICK_INTERVAL_S: '25', MAX_CONNECTIONS: '35', MAX_PRICE_STREAMS_PER_ADDRESS: '3',
     });
     const chains = [{ chain: polygon, collateral: () => undefined, configured: { relayer, quick } }];
     const handler = configHandler({ config, chains, now: () => 0 });
@@ -81,7 +82,7 @@ describe('service: what /api/v1/config says of the chains', () => {
     assert.deepEqual([chain.relayer.address, chain.quickOperator], [relayer, quick]);
     const text = handler().body as string;
     const { prices, quickMarkets, limits } = JSON.parse(text) as { prices: object; quickMarkets: object; limits: Readonly<Record<string, number>> };
-    assert.deepEqual([prices, quickMarkets], [{ assets: ['SOL', 'ETH'], sources: ['pyth', 'binance'] }, { intervalS: 300, ahead: 5 }]);
+    assert.deepEqual([prices, quickMarkets], [{ assets: ['SOL', 'ETH'], sources: ['pyth', 'binance'] }, { intervalS: 25, ahead: 5 }]);
     assert.deepEqual([limits['maxPriceStreams'], limits['maxPriceStreamsPerAddress']], [17, 3]);
     assert.doesNotMatch(text, /hunter2/);
     assert.deepEqual((JSON.parse(configHandler({ config: parseConfig({ PRICE_SOURCES: 'none' }), chains: [], now: () => 0 })().body as string) as { prices: object }).prices,

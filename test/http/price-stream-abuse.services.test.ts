@@ -121,8 +121,8 @@ describe('service: the price stream under abuse', () => {
   });
 
   it('1,000 clients that come and go leave nothing behind', async () => {
-    const alive = () => queryObjects(ServerResponse, { format: 'count' }) as unknown as number;
-    const signals = () => queryObjects(AbortSignal, { format: 'count' }) as unknown as number;
+    const alive = () => queryObjects(ServerResponse, { format: 'count' }) as number;
+    const signals = () => queryObjects(AbortSignal, { format: 'count' }) as number;
     const end = `${eventOf(2)}\r\n`;
     const comeAndGo = async (count: number) => {
       for (let n = 0; n < count; n += 100) {

@@ -115,21 +115,21 @@ describe('kafka: the feed role', () => {
     assert.ok(lines.some((line) => line.includes('KAFKA_BROKERS is not set')));
   });
 
-  it('reaches a cluster by the certificates and the password of files, and names a file that cannot be read', async () => {
+  it('reaches a cluster by the certificates of a file and the password, and names a file that cannot be read', async () => {
     const { address, ca, username, password } = broker.secured;
-    const files = { KAFKA_SSL_CA: join(directory, 'ca.pem'), KAFKA_PASSWORD_FILE: join(directory, 'password') };
+    const secured = { KAFKA_SSL: join(directory, 'ca.pem'), KAFKA_PASSWORD: password };
     const parts = (environment: Record<string, string>) => {
       const config = parseConfig({ KAFKA_BROKERS: address, KAFKA_USERNAME: username, ...environment });
       return { config, logger: createLogger(config, output), log: createMemoryLog() };
     };
-    await assert.rejects(openFillFeed(parts(files)), (error) => (
-      error instanceof ConfigError && /KAFKA_SSL_CA: .*ca\.pem cannot be read: ENOENT$/.test(error.message)));
-    await Promise.all([writeFile(files.KAFKA_SSL_CA, ca), writeFile(files.KAFKA_PASSWORD_FILE, `${password}\n`)]);
-    const client = (await kafkaOf(parts(files), 'test'))();
+    await assert.rejects(openFillFeed(parts(secured)), (error) => (
+      error instanceof ConfigError && /KAFKA_SSL: .*ca\.pem cannot be read: ENOENT$/.test(error.message)));
+    await writeFile(secured.KAFKA_SSL, ca);
+    const client = (await kafkaOf(parts(secured), 'test'))();
     assert.equal((await client.administer((admin) => admin.describeCluster())).brokers.length, 1);
     await client.close();
-    assert.equal((await openFillFeed(parts(files))).transport, 'kafka');
-    assert.equal((await openFillFeed({ ...parts(files), config: parseConfig({}) })).transport, 'log');
+    assert.equal((await openFillFeed(parts(secured))).transport, 'kafka');
+    assert.equal((await openFillFeed({ ...parts(secured), config: parseConfig({}) })).transport, 'log');
     assert.ok(lines.every((line) => !line.includes(password)));
   });
 });

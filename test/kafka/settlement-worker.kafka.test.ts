@@ -65,7 +65,7 @@ describe('kafka: the example settlement worker', function () {
     const logs = await node.rpc('eth_getLogs', [{
       address: node.chain.contracts.settlement, fromBlock: '0x0', topics: [CONTRACT.getEvent(event)!.topicHash],
     }]) as { topics: string[]; data: string }[];
-    return logs.map((log) => Number((CONTRACT.parseLog(log)!.args as unknown as { seq: bigint }).seq));
+    return logs.map((log) => Number((CONTRACT.parseLog(log)!.args.toObject() as { seq: bigint }).seq));
   }
 
   const order = { outcome: 0, price: 500_000 };

@@ -1,6 +1,7 @@
 /** The keeper at an exchange on a chain: it settles what nobody else has settled, whichever way it ends, and nothing that somebody has. */
 import assert from 'node:assert/strict';
 import { ZeroHash } from 'ethers';
+import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
@@ -8,7 +9,7 @@ import type { RelayerState } from '../../command/relayer/role-state.js';
 import { resolutionActs } from '../support/resolution-acts.js';
 
 const WINDOW_S = 7_200;
-const GRACE_S = 600;
+const { graceS: GRACE_S } = KEEPER_RULES;
 
 describe('keeper: at the exchange', function () {
   this.timeout(120_000);
@@ -23,7 +24,7 @@ describe('keeper: at the exchange', function () {
     const key = node.accounts[8]!;
     keeper = key.address.toLowerCase();
     await node.createMarket();
-    exchange = await exchangeStack({ KEEPER_GRACE_S: String(GRACE_S) }, [node.configured({ relayerKey: key.privateKey, relayer: keeper })]);
+    exchange = await exchangeStack({}, [node.configured({ relayerKey: key.privateKey, relayer: keeper })]);
   });
   after(async () => {
     await exchange.close();
@@ -31,7 +32,7 @@ describe('keeper: at the exchange', function () {
   });
 
   const health = async (): Promise<RelayerState['keeper']> => {
-    const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [RelayerState] };
+    const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [RelayerState] };
     return relay.keeper;
   };
   const resolutionOf = async ({ marketId }: DeployedMarket) => (

@@ -1,4 +1,4 @@
-/** The log in EventStoreDB keeps the log's contract, on the test server or on the real one that EVENTSTORE_URL names. */
+/** The log in EventStoreDB keeps the log's contract, on the test server or on the real one that REAL_EVENTSTORE_URL names. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import {
@@ -115,7 +115,7 @@ function relayRead({ client, metadata }: Upstream, call: ServerWritableStream<Bu
   call.on('cancelled', () => { upstream.cancel(); });
 }
 
-logContract(REAL_EVENTSTORE_URL === '' ? 'EventStoreDB' : 'EventStoreDB (EVENTSTORE_URL)', async () => {
+logContract(REAL_EVENTSTORE_URL === '' ? 'EventStoreDB' : 'EventStoreDB (REAL_EVENTSTORE_URL)', async () => {
   const { url, close } = await testEventStore();
   return {
     open: () => openLog(url),

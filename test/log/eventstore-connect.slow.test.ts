@@ -152,7 +152,7 @@ describe('log: EventStoreDB with TLS and users', () => {
 
   it('a start says so when the user or the password is wrong, or there is none', async () => {
     for (const [wrong, message] of [
-      ['me:wrong@', /^the EventStoreDB of EVENTSTORE_URL \(localhost:.+\) does not let this user in: correct user and password$/],
+      ['me:wrong@', /^the EventStoreDB of LOG_URL \(localhost:.+\) does not let this user in: correct user and password$/],
       ['you:p%40ss%20word@', /does not let this user in: correct user and password$/],
       ['', /cannot be used: the user may not read the stream exchange-(?:commands|outcomes): give it the right \$r .*, or name a user in the URL that has it$/],
     ] as const) {

@@ -66,7 +66,7 @@ describe('log: EventStoreDB hides records', () => {
       await assert.rejects(check(log, []), says(message));
       const start = startOn(url);
       await assert.rejects(start.reached, isBadConfiguration);
-      assert.match(await start.said(), new RegExp(`^the EventStoreDB of EVENTSTORE_URL \\(.+\\) cannot be used: the stream test-\\w+${message.source}`));
+      assert.match(await start.said(), new RegExp(`^the EventStoreDB of LOG_URL \\(.+\\) cannot be used: the stream test-\\w+${message.source}`));
     });
   }
 

@@ -46,7 +46,7 @@ describe('log: EventStoreDB refuses', () => {
     await assert.rejects(check(log), says(message));
     await check(log, { writes: ['commands'] });
     await check(log, { writes: [] });
-    assert.match(await startOn(server.url).said(), new RegExp(`^the EventStoreDB of EVENTSTORE_URL .* cannot be used: ${message.source}`));
+    assert.match(await startOn(server.url).said(), new RegExp(`^the EventStoreDB of LOG_URL .* cannot be used: ${message.source}`));
     denied.length = 0;
     await check(log);
   });

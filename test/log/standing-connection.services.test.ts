@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import pg from 'pg';
-import { createStandingConnection, type StandingConnection } from '../../engine/log/postgres/standing-connection.js';
+import { createStandingConnection, type StandingConnection } from '../../engine/log/postgres/channel.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 

@@ -18,8 +18,9 @@ describe('prices: servers of one\'s own', function () {
   before(async () => {
     [hermes, coinbase, binance] = await Promise.all([startHermes({ feeds: Object.values(PYTH_FEEDS) }), startCoinbase(), startBinance()]);
     exchange = await exchangeStack({
-      PRICE_SOURCES: 'pyth coinbase binance', QUICK_ASSETS: 'BTC', PYTH_URL: hermes.url, COINBASE_URL: coinbase.url, COINBASE_STREAM_URL: coinbase.webSocketUrl,
-      BINANCE_URL: binance.url, BINANCE_STREAM_URL: binance.webSocketUrl,
+      PRICE_SOURCES: 'pyth coinbase binance', QUICK_ASSETS: 'BTC',
+      PRICE_URLS: `pyth=${hermes.url},coinbase=${coinbase.url},coinbase-stream=${coinbase.webSocketUrl},`
+        + `binance=${binance.url},binance-stream=${binance.webSocketUrl}`,
     });
   });
   after(async () => {

@@ -3,8 +3,21 @@ import { equal } from 'node:assert/strict';
 import type { StandBy } from '../../engine/reactor.js';
 import { pause } from '../../engine/waiting.js';
 import { openRecorderSession, soleRecorder, type SoleRecorder } from '../../command/prices/sole-recorder.js';
+import { postgresStores } from '../harness/stores.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/projected.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { describeRecorderSession } from './recorder-session-contract.js';
+
+describe('prices: who records, in Postgres', () => {
+  describeRecorderSession(async () => {
+    const { url, drop } = await testDatabase();
+    return {
+      open: postgresStores(url).openRecorderSession, close: drop,
+      endSessions: () => runSql(url, 'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'),
+    };
+  });
+});
 
 describe('prices: which process records', () => {
   let database: TestDatabase;

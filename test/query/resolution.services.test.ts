@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
 import { getResolution, resolution } from '../../query/resolution.js';
-import { createWaysOut, type ChainsOfMarkets } from '../../command/chain/ways-out.js';
+import { createWaysOut } from '../../command/chain/ways-out.js';
 import { address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
+import { chainOf, madeUpContracts } from '../support/chain-settings.js';
 
 const marketId = bytes32(1);
 const EXPIRATION = 2_000_000_000;
@@ -91,12 +92,11 @@ describe('query: resolution', () => {
 
     it('is answered without the chain\'s part where the chain is away, silent, absurd or not configured', async () => {
       await models.insert('markets', { number: 1, chain_id: 7 });
-      const contracts = Object.fromEntries(['oracle', 'oracleResolver', 'quickResolver', 'collateral', 'multicall'].map((name) => [name, address(3)]));
+      const chain = chainOf({ ...madeUpContracts('3'), deploymentBlock: 0 }, { chainId: 7 });
       const asked: string[] = [];
       const answered = async (chainId: number, request: (method: string) => Promise<unknown>) => {
-        const clientRpc = { chainId, request: (method: string) => { asked.push(method); return request(method); } } as Rpc;
-        const chains = new Map([[chainId, { chain: { chainId, contracts }, clientRpc }]]) as unknown as ChainsOfMarkets['chains'];
-        const waysOut = createWaysOut({ chains, monotonic: () => 0, chainWithinMs: 50 });
+        const clientRpc: Rpc = { chainId, request: <T>(method: string) => { asked.push(method); return request(method) as Promise<T>; } };
+        const waysOut = createWaysOut({ chains: new Map([[chainId, { chain, clientRpc }]]), monotonic: () => 0, chainWithinMs: 50 });
         const read = getResolution.serve({ db: models.db, now: () => EXPIRATION * 1_000, waysOut });
         return (await read({ marketId }, { ip: '', signal: AbortSignal.timeout(60_000) })).body;
       };

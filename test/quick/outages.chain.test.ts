@@ -35,10 +35,10 @@ describe('quick markets when something was away', function () {
     for (const asset of ['BTC', 'ETH']) await scene.market(asset, boundary(0));
     await scene.passTo(boundary(0) + 2);
     await scene.tell(boundary(0), prices(0));
-    await scene.market('ETH', boundary(1));
+    for (const asset of ['BTC', 'ETH']) await scene.market(asset, boundary(2));
     const [ending, whole] = [await scene.market('BTC', boundary(0)), await scene.market('BTC', boundary(1))];
     scene.proxy.fate = () => 'drop';
-    for (const n of [1, 2]) {
+    for (const n of [1, 2, 3]) {
       await scene.passTo(boundary(n) + 2);
       await scene.tell(boundary(n), prices(n));
     }
@@ -48,40 +48,40 @@ describe('quick markets when something was away', function () {
     }
     const { active } = await scene.exchange.get('/api/v1/quick-markets/BTC');
     assert.equal(active, false, 'nobody has made it');
-    await scene.passTo(boundary(2) + 100);
+    await scene.passTo(boundary(3) + 100);
     scene.proxy.fate = () => 'pass';
     for (const market of [ending, whole]) await scene.shown(market, 'is paid', ({ payment }) => payment === 'yes');
     for (const asset of ['BTC', 'ETH'] as const) {
-      const { startPrice } = await scene.shown(await scene.market(asset, boundary(2)), 'has its strike', ({ startPrice: price }) => price !== null);
-      assert.equal(startPrice, Number(prices(2)[asset]), 'at the price of its start, though it was made later');
+      const { startPrice } = await scene.shown(await scene.market(asset, boundary(3)), 'has its strike', ({ startPrice: price }) => price !== null);
+      assert.equal(startPrice, Number(prices(3)[asset]), 'at the price of its start, though it was made later');
     }
-    await scene.market('BTC', boundary(3));
-    assert.deepEqual(await starts('BTC'), [0, 1, 2, 3]);
+    for (const asset of ['BTC', 'ETH']) await scene.market(asset, boundary(5));
+    assert.deepEqual(await starts('BTC'), [0, 1, 2, 3, 4, 5]);
     await assertNoDouble();
   });
 
   it('the service, over several boundaries: what the sources still tell counts, what they do not is missed, and nothing is made for what is over', async () => {
-    const known = (asset: string) => Promise.all([2, 3].map((n) => scene.market(asset, boundary(n))));
+    const known = (asset: string) => Promise.all([3, 4, 5].map((n) => scene.market(asset, boundary(n))));
     const [btc, eth] = [await known('BTC'), await known('ETH')];
     await scene.whileStopped(async () => {
-      await scene.leap(boundary(6) + 100);
-      scene.publish(boundary(3), prices(3));
+      await scene.leap(boundary(9) + 100);
+      for (const n of [4, 5]) scene.publish(boundary(n), prices(n));
       // Pyth has lost the price of ETH at the end, and has none of it at the start of the market that runs.
-      scene.publish(boundary(4), { BTC: prices(4).BTC });
       scene.publish(boundary(6), { BTC: prices(6).BTC });
+      scene.publish(boundary(9), { BTC: prices(9).BTC });
     });
     await scene.inHaste(Promise.all([
       ...btc.map((market) => scene.shown(market, 'is paid', ({ payment }) => payment === 'yes')),
-      scene.shown(eth[0]!, 'is paid', ({ payment }) => payment === 'no'),
+      ...eth.slice(0, 2).map((market) => scene.shown(market, 'is paid', ({ payment }) => payment === 'no')),
     ]));
-    const missed = await scene.shown(eth[1]!, 'is flagged', ({ priceMissed }) => priceMissed);
-    assert.deepEqual([missed.startPrice, missed.endPrice, missed.outcome, missed.payment], [Number(prices(3).ETH), null, null, 'none']);
-    await scene.passTo(boundary(6) + 120);
-    await eventually('it is told', () => Promise.resolve(scene.alarms().some((text) => text.includes(eth[1]!.marketId)) || undefined));
-    const late = await scene.inHaste(scene.shown(await scene.market('BTC', boundary(6)), 'has its strike', ({ startPrice }) => startPrice !== null));
-    assert.equal(late.startPrice, Number(prices(6).BTC));
-    await scene.market('ETH', boundary(7));
-    assert.deepEqual([await starts('BTC'), await starts('ETH')], [[0, 1, 2, 3, 6, 7], [0, 1, 2, 3, 7]]);
+    const missed = await scene.shown(eth[2]!, 'is flagged', ({ priceMissed }) => priceMissed);
+    assert.deepEqual([missed.startPrice, missed.endPrice, missed.outcome, missed.payment], [Number(prices(5).ETH), null, null, 'none']);
+    await scene.passTo(boundary(9) + 120);
+    await eventually('it is told', () => Promise.resolve(scene.alarms().some((text) => text.includes(eth[2]!.marketId)) || undefined));
+    const late = await scene.inHaste(scene.shown(await scene.market('BTC', boundary(9)), 'has its strike', ({ startPrice }) => startPrice !== null));
+    assert.equal(late.startPrice, Number(prices(9).BTC));
+    for (const asset of ['BTC', 'ETH']) await scene.market(asset, boundary(11));
+    assert.deepEqual([await starts('BTC'), await starts('ETH')], [[0, 1, 2, 3, 4, 5, 9, 10, 11], [0, 1, 2, 3, 4, 5, 10, 11]]);
     await assertNoDouble();
   });
 
@@ -90,28 +90,28 @@ describe('quick markets when something was away', function () {
     assert.equal(missingMarkets, 1);
     const { active } = await scene.exchange.get('/api/v1/quick-markets/ETH');
     assert.equal(active, false);
-    scene.publish(boundary(6), { ETH: prices(6).ETH });
-    await scene.passTo(boundary(6) + 200);
-    const market = await scene.market('ETH', boundary(6));
+    scene.publish(boundary(9), { ETH: prices(9).ETH });
+    await scene.passTo(boundary(9) + 200);
+    const market = await scene.market('ETH', boundary(9));
     const { startPrice } = await scene.inHaste(scene.shown(market, 'has its strike', ({ startPrice: price }) => price !== null));
-    assert.equal(startPrice, Number(prices(6).ETH));
+    assert.equal(startPrice, Number(prices(9).ETH));
     await assertNoDouble();
   });
 
   it('the service, until little of a market is left: that one is not made, the next one is', async () => {
     await scene.whileStopped(async () => {
-      await scene.leap(boundary(10) + INTERVAL_S * 0.7);
-      for (const n of [7, 8, 10]) scene.publish(boundary(n), prices(n));
+      await scene.leap(boundary(14) + INTERVAL_S * 0.7);
+      for (const n of [10, 11, 12, 14]) scene.publish(boundary(n), prices(n));
     });
     await scene.inHaste(Promise.all(([['BTC', 'yes'], ['ETH', 'no']] as const).map(async ([asset, payment]) => {
-      for (const n of [6, 7]) await scene.shown(await scene.market(asset, boundary(n)), 'is paid', (shown) => shown.payment === payment);
-      await scene.market(asset, boundary(11));
+      for (const n of [9, 10, 11]) await scene.shown(await scene.market(asset, boundary(n)), 'is paid', (shown) => shown.payment === payment);
+      await scene.market(asset, boundary(16));
     })));
-    assert.deepEqual(await starts('BTC'), [0, 1, 2, 3, 6, 7, 11]);
-    assert.deepEqual(await starts('ETH'), [0, 1, 2, 3, 6, 7, 11]);
+    assert.deepEqual(await starts('BTC'), [0, 1, 2, 3, 4, 5, 9, 10, 11, 15, 16]);
+    assert.deepEqual(await starts('ETH'), [0, 1, 2, 3, 4, 5, 9, 10, 11, 15, 16]);
     assert.equal((await scene.health()).quickMarkets[0].missingMarkets, 0);
     const flagged = (await Promise.all(['BTC', 'ETH'].map((asset) => scene.history(asset)))).flat().filter(({ priceMissed }) => priceMissed);
-    assert.deepEqual(flagged.map(({ startTime }) => startTime), [boundary(3)], 'that of ETH, and no other');
+    assert.deepEqual(flagged.map(({ startTime }) => startTime), [boundary(5)], 'that of ETH, and no other');
     await assertNoDouble();
   });
 });

@@ -190,7 +190,7 @@ describe('two hours of quick markets', function () {
     const log = await openLog(database.url);
     await appendAll(log, 'commands', records).finally(() => log.close());
     const other = await exchangeStack({
-      LOG_URL: database.url, PRICE_SOURCES: 'binance,pyth', PYTH_URL: scene.hermes.url, QUICK_ASSETS: 'ETH,BTC', CLOCK_MAX_JUMP_S: '604800',
+      LOG_URL: database.url, PRICE_SOURCES: 'binance,pyth', PRICE_URLS: `pyth=${scene.hermes.url}`, QUICK_ASSETS: 'ETH,BTC', CLOCK_MAX_JUMP_S: '604800',
       ROLES: 'engine,projections,query',
     }, [scene.configured], scene.machine);
     try {

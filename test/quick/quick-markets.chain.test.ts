@@ -30,7 +30,7 @@ describe('quick markets at an exchange on a chain', function () {
     await node.createMarket();
     const configured = node.configured({ quickKey: key.privateKey, quick: sender });
     exchange = await exchangeStack({
-      PRICE_SOURCES: 'simulated', QUICK_ASSETS: 'BTC', QUICK_INTERVAL_S: String(INTERVAL_S), QUICK_AHEAD: '2', CLOCK_MAX_JUMP_S: '604800', LOG_LEVEL: 'error',
+      PRICE_SOURCES: 'simulated', QUICK_ASSETS: 'BTC', QUICK_INTERVAL_S: String(INTERVAL_S), CLOCK_MAX_JUMP_S: '604800', LOG_LEVEL: 'error',
     }, [configured], machine, (line) => { lines.push(line); });
   });
   after(async () => {
@@ -48,9 +48,9 @@ describe('quick markets at an exchange on a chain', function () {
     return markets.filter((market): market is QuickOpened => Boolean(market.quick));
   }
   async function quickHealth() {
-    const { clock: { trusted }, quickMarkets: [health] } = await readiness(exchange) as unknown as {
+    const { clock: { trusted }, quickMarkets: [health] } = await readiness<{
       clock: { trusted: boolean }; quickMarkets: [{ missingMarkets: number; trouble: string | null }];
-    };
+    }>(exchange);
     return { trusted, ...health };
   }
   const allAreMade = () => eventually('the markets are there', async () => {

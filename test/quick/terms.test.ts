@@ -1,7 +1,7 @@
 /** Which quick markets there should be at which time, and their ids. */
 import { deepEqual, equal, notEqual } from 'node:assert/strict';
 import { id, solidityPackedKeccak256 } from 'ethers';
-import { idsOf, scheduledTerms, type Terms } from '../../command/quick/terms.js';
+import { idsOf, marketsAhead, scheduledTerms, type Terms } from '../../command/quick/terms.js';
 import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
 
 const T = 1_800_000_000;
@@ -23,6 +23,10 @@ describe('quick markets: which there should be', () => {
   it('are as many ahead as the schedule says, and none without assets', () => {
     deepEqual(starts(0, { assets: ['BTC'], ahead: 3 }), ['BTC 0 900', 'BTC 900 1800', 'BTC 1800 2700', 'BTC 2700 3600']);
     deepEqual(starts(0, { assets: [] }), []);
+  });
+
+  it('are made two minutes ahead, and two at least', () => {
+    deepEqual([900, 61, 60, 59, 25, 20].map(marketsAhead), [2, 2, 2, 3, 5, 6]);
   });
 
   it('start at multiples of the interval, whatever it is', () => {

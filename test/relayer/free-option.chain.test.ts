@@ -25,7 +25,7 @@ describe('relayer: a match is no free option', function () {
     client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
     await caughtUp(exchange, node);
     await eventually('the relayer can send', async () => {
-      const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [{ trouble: string | null }] };
+      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ trouble: string | null }] };
       return relay.trouble === null ? true : undefined;
     });
   });

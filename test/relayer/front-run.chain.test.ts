@@ -31,7 +31,7 @@ describe('relayer: a stranger is first', function () {
     client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
     await caughtUp(exchange, node);
     await eventually('the relayer can send', async () => {
-      const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [{ trouble: string | null }] };
+      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ trouble: string | null }] };
       return relay.trouble === null ? true : undefined;
     });
   });

@@ -96,6 +96,8 @@ describe('relayer: restarts', function () {
     assert.deepEqual((await story()).slice(2), ['requested', 'submitted', 'ended sent true']);
     assert.equal(await sent() - before, 1);
     assert.equal(await ask(body), txHash);
+    await restart();
+    assert.equal(await ask(body), txHash, 'by the read models');
   });
 
   it('after the lane is asked and before it has signed: the next process goes on with it', async () => {

@@ -33,7 +33,7 @@ describe('relayer: a market\'s whole life without gas', function () {
     client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
     await caughtUp(exchange, node);
     await eventually('the relayer can send', async () => {
-      const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [{ trouble: string | null }] };
+      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ trouble: string | null }] };
       return relay.trouble === null ? true : undefined;
     });
   });
@@ -71,7 +71,7 @@ describe('relayer: a market\'s whole life without gas', function () {
   });
 
   it('tells who relays, and the nonces and bonds of its markets', async () => {
-    const { chains: [chain] } = await exchange.get('/api/v1/config') as unknown as { chains: [{ relayer: { address: string; actions: string[] } }] };
+    const { chains: [chain] } = await exchange.get('/api/v1/config') as { chains: [{ relayer: { address: string; actions: string[] } }] };
     assert.deepEqual(chain.relayer, { address: node.accounts[8]!.address.toLowerCase(), actions: RELAY_ACTIONS });
     const packed = (marketId: string) => String((BigInt(marketId) % 2n ** 192n) * 2n ** 64n);
     const told = ({ marketId, address: contractAddress }: DeployedMarket) => (

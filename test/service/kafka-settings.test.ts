@@ -1,6 +1,7 @@
 /** The settings about Kafka: brokers, TLS, users, and what has no effect or contradicts itself. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { minInsyncOf } from '../../service/kafka-settings.js';
 import { ConfigError, parseConfig, publicConfig, settingsMarkdown } from '../../service/config.js';
 
 const BROKERS = { KAFKA_BROKERS: 'one.example:9092, two.example:9093' };
@@ -19,8 +20,7 @@ describe('service: settings of Kafka', () => {
   it('name a cluster, its topic and its shape', () => {
     const config = parseConfig({ ...BROKERS, KAFKA_TOPIC: 'fills.test', KAFKA_GROUP: 'mine', KAFKA_REPLICATION: '5' });
     assert.deepEqual(config.kafkaBrokers, ['one.example:9092', 'two.example:9093']);
-    assert.deepEqual([config.kafkaTopic, config.kafkaGroup, config.kafkaReplication, config.kafkaMinInsync], ['fills.test', 'mine', 5, 4]);
-    assert.equal(parseConfig({ ...BROKERS, KAFKA_REPLICATION: '1' }).kafkaMinInsync, 1);
+    assert.deepEqual([config.kafkaTopic, config.kafkaGroup, config.kafkaReplication], ['fills.test', 'mine', 5]);
     assert.deepEqual(parseConfig({ KAFKA_BROKERS: '[::1]:9092 127.0.0.1:65535' }).kafkaBrokers, ['[::1]:9092', '127.0.0.1:65535']);
   });
 
@@ -45,25 +45,25 @@ describe('service: settings of Kafka', () => {
   it('reach the brokers by TLS where it is asked for, or where there are certificates to check by', () => {
     assert.equal(parseConfig(BROKERS).kafkaSsl, false);
     assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL: 'true' }).kafkaSsl, true);
-    assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL_CA: 'ca.pem' }).kafkaSsl, true);
+    assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL: 'false' }).kafkaSsl, false);
+    assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL: 'ca.pem' }).kafkaSsl, 'ca.pem');
   });
 
-  it('have a user with one password, which is shown to nobody', () => {
+  it('have a user with a password, which is shown to nobody', () => {
     const user = { ...BROKERS, KAFKA_USERNAME: 'feed', KAFKA_PASSWORD: 'hunter2' };
     const { kafkaUsername, kafkaPassword, kafkaMechanism } = parseConfig(user);
     assert.deepEqual([kafkaUsername, kafkaPassword, kafkaMechanism], ['feed', 'hunter2', 'scram-sha-512']);
     assert.equal(publicConfig(parseConfig(user))['KAFKA_PASSWORD'], '(secret)');
-    assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_USERNAME: 'feed' }), ['KAFKA_USERNAME: needs KAFKA_PASSWORD or KAFKA_PASSWORD_FILE']);
-    assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_USERNAME: 'feed', KAFKA_PASSWORD_FILE: 'password' }), []);
+    assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_USERNAME: 'feed' }), ['KAFKA_USERNAME: needs KAFKA_PASSWORD']);
     assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_PASSWORD: 'hunter2' }), ['KAFKA_USERNAME: is missing, since there is a password']);
-    assert.deepEqual(problemsOf({ ...user, KAFKA_PASSWORD_FILE: 'password' }), ['KAFKA_PASSWORD_FILE: there is KAFKA_PASSWORD too: unset one of them']);
     assert.deepEqual(problemsOf({ ...user, KAFKA_MECHANISM: 'gssapi' }), ['KAFKA_MECHANISM: expected one of scram-sha-512, scram-sha-256, plain, not "gssapi"']);
   });
 
   it('show a plain password only to brokers by TLS, or on this machine', () => {
     const plain = { KAFKA_USERNAME: 'feed', KAFKA_PASSWORD: 'hunter2', KAFKA_MECHANISM: 'plain' };
     assert.deepEqual(problemsOf({ ...BROKERS, ...plain }), ['KAFKA_MECHANISM: plain shows the password to the network without KAFKA_SSL']);
-    assert.deepEqual(problemsOf({ ...BROKERS, ...plain, KAFKA_SSL: 'true' }), []);
+    for (const KAFKA_SSL of ['true', 'ca.pem']) assert.deepEqual(problemsOf({ ...BROKERS, ...plain, KAFKA_SSL }), []);
+    assert.equal(problemsOf({ ...BROKERS, ...plain, KAFKA_SSL: 'false' }).length, 1);
     assert.deepEqual(problemsOf({ ...plain, KAFKA_BROKERS: '127.0.0.1:9092' }), []);
   });
 
@@ -79,7 +79,7 @@ describe('service: settings of Kafka', () => {
     assert.deepEqual(names(readFileSync('docs/kafka.md', 'utf8')), names(settingsMarkdown()));
   });
 
-  it('ask for no more copies in step than there are', () => {
-    assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_REPLICATION: '2', KAFKA_MIN_INSYNC: '3' }), ['KAFKA_MIN_INSYNC: expected at most KAFKA_REPLICATION, 2, not "3"']);
+  it('have all copies but one in step, and never none', () => {
+    assert.deepEqual([1, 2, 3, 5].map(minInsyncOf), [1, 1, 2, 4]);
   });
 });

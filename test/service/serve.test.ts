@@ -48,6 +48,7 @@ describe('service: listening', () => {
 
     it('for another reason says which setting to correct', async () => {
       await assert.rejects(listen(createServer(shell.app, limits), { host: NOT_OURS, port: 0 }), /machine \(EADDRNOTAVAIL\): correct HOST$/);
+      await assert.rejects(listen(createServer(shell.app, limits), { host: NOT_OURS, port: 0, setting: 'METRICS_PORT' }), /: correct METRICS_PORT$/);
     });
 
     it('can be tried again with another port, on the same server', async () => {

@@ -15,7 +15,7 @@ import { createDatabase } from '../harness/memory/database.js';
 import { createIntakeTables, openMemoryStore, queuedFill } from '../harness/memory/intake.js';
 import { address, bytes32 } from '../support/scenario.js';
 
-export const CHAIN = { chainId: 5, contracts: { settlement: address('settlement') } } as unknown as SettlementOptions['chain'];
+export const CHAIN = { chainId: 5, contracts: { settlement: address('settlement') } } as SettlementOptions['chain'];
 const PERMIT = { nonce: '0', value: '1', deadline: '1900000000', v: 27 as const, r: bytes32('r'), s: bytes32('s') };
 const TICK = encodeCommand({ kind: 'AdvanceClock', v: 1, at: 0 });
 const never = new AbortController().signal;

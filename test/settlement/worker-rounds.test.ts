@@ -61,7 +61,7 @@ describe('settlement: worker: rounds', () => {
         };
       },
     };
-    const contracts = { settlement: address('s') } as unknown as Parameters<typeof runSettlement>[0]['chain']['contracts'];
+    const contracts = { settlement: address('s') } as Parameters<typeof runSettlement>[0]['chain']['contracts'];
     settlement = runSettlement({
       chain: { chainId: 5, contracts }, lane, log: { read: () => Promise.resolve([]) }, newId: () => 'id', now: () => 0, signal: stopping.signal,
       report: () => undefined, catchUp: () => Promise.resolve(), verify: () => Promise.resolve(), settledOnChain: () => Promise.resolve(new Set()),

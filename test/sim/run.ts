@@ -98,7 +98,7 @@ async function play({ parts, exchange, inspector, story, isBroken }: {
   trace.note('* the faults stop');
   clearUp(weather);
   prices.clearUp(time.now());
-  parts.relayModel.behindUntilMs = 0;
+  parts.readModels.behindUntilMs = 0;
   Object.assign(chain, { reverts: 0, stops: 0, feeFloor: 0n });
   scene.stalledUntilMs = 0;
   for (const { process: each } of exchange.living()) each.wallAheadMs = 0;

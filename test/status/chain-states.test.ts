@@ -28,7 +28,7 @@ describe('service: a chain\'s status', () => {
     let nowMs = START_MS;
     const parts = {
       chain: { chainId: 5 }, chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, waiting: () => Promise.resolve(0),
-      beginning: () => ({ failures: 0 }), ...changes,
+      startAttempts: () => ({ failures: 0 }), ...changes,
     };
     const [indexer, settlement] = [createIndexerState(parts), createSettlementState(parts)];
     return async (afterMs: number): Promise<ChainState> => {
@@ -64,7 +64,7 @@ describe('service: a chain\'s status', () => {
   it('of one that was never reached counts the fills that wait for it', async () => {
     let waiting = 0;
     const never = statusOf({
-      indexer: () => undefined, settlement: () => undefined, waiting: () => Promise.resolve(waiting), beginning: () => ({ failures: 2, lastError: 'no node answers' }),
+      indexer: () => undefined, settlement: () => undefined, waiting: () => Promise.resolve(waiting), startAttempts: () => ({ failures: 2, lastError: 'no node answers' }),
     });
     const unreached: ChainState = {
       chainId: 5, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, failures: 2, lastError: 'no node answers', sinceLookS: 0, waitingFills: 0,
@@ -79,8 +79,8 @@ describe('service: a chain\'s status', () => {
   });
 
   it('of one that was given up says why', async () => {
-    const beginning = () => ({ failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
-    assert.deepEqual(await statusOf({ beginning })(9_000), { ...wellAt9s, reachable: false, failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
+    const startAttempts = () => ({ failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
+    assert.deepEqual(await statusOf({ startAttempts })(9_000), { ...wellAt9s, reachable: false, failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
     assert.equal((await statusOf({ indexer: () => ({ ...following, stopped: 'it was reset' }) })(0)).stopped, 'it was reset');
   });
 

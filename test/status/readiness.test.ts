@@ -1,6 +1,6 @@
 /** Whether a process is ready, and what it shows: put together from what its parts say. */
 import assert from 'node:assert/strict';
-import { reading, type Reading } from '../../engine/state-table.js';
+import { MAX_READY_LAG, reading, type Reading } from '../../engine/state-table.js';
 import { engineState, readReplica } from '../../engine/role-state.js';
 import { indexerState, type IndexerState } from '../../command/indexer/role-state.js';
 import { projectionState } from '../../projections/role-state.js';
@@ -16,8 +16,8 @@ const indexing: IndexerState = {
 };
 const settling: SettlementState = { chainId: 5, waitingFills: 4, sentFills: 3, oldestWaitingS: 59, settlementTrouble: null };
 
-async function answer(readings: readonly Reading[], { reasons = [], maxLag = 5 }: { reasons?: readonly string[]; maxLag?: number } = {}) {
-  const { status, body } = await readinessAnswer({ roles: ['engine'], reasons, readings, limits: { maxLag } });
+async function answer(readings: readonly Reading[], { reasons = [] }: { reasons?: readonly string[] } = {}) {
+  const { status, body } = await readinessAnswer({ roles: ['engine'], reasons, readings });
   const { ready, roles, ...shown } = JSON.parse(body) as Readonly<Record<string, unknown>>;
   assert.deepEqual([ready, roles], [status === 200, ['engine']]);
   return shown;
@@ -40,13 +40,16 @@ describe('service: readiness', () => {
     const reason = 'the log does not answer (no answer)';
     const silent = { name: 'log', answers: false, lastError: 'no answer', reasons: [reason] } as const;
     assert.deepEqual((await answer([
-      reading(databaseState, () => [silent, silent]), reading(engineState, () => [{ ...engine, logLength: 16, records: false }]),
-      reading(projectionState, () => [{ name: 'orders', position: 4, lag: 6 }, { name: 'trades', position: 5, lag: 5 }]),
-      reading(readModelsState, () => [{ position: 3, lag: 7 }]),
+      reading(databaseState, () => [silent, silent]), reading(engineState, () => [{ ...engine, logLength: 10 + MAX_READY_LAG + 1, records: false }]),
+      reading(projectionState, () => [
+        { name: 'orders', position: 4, lag: MAX_READY_LAG + 1 }, { name: 'trades', position: 5, lag: MAX_READY_LAG },
+      ]),
+      reading(readModelsState, () => [{ position: 3, lag: MAX_READY_LAG + 2 }]),
       reading(indexerState, () => [{ ...indexing, stopped: 'it was reset', resolutionTrouble: 'one is NO' }]),
     ], { reasons: ['the service is stopping'] }))['reasons'], [
-      'the service is stopping', reason, 'the engine is 6 records behind', 'read model orders is 6 records behind',
-      'the slowest read model is 7 records behind', 'chain 5 is not followed any more: it was reset', 'one is NO',
+      'the service is stopping', reason, `the engine is ${MAX_READY_LAG + 1} records behind`,
+      `read model orders is ${MAX_READY_LAG + 1} records behind`, `the slowest read model is ${MAX_READY_LAG + 2} records behind`,
+      'chain 5 is not followed any more: it was reset', 'one is NO',
     ]);
   });
 

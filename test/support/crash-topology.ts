@@ -76,11 +76,11 @@ export async function onKafka({ databaseUrl, awayMs }: TopologyOptions, log: 'Po
     questions: QUESTIONS,
     disasters: disasters.of(scene),
     settings: {
-      KAFKA_BROKERS: `127.0.0.1:${broker.proxied.via}`, KAFKA_TOPIC: topic, KAFKA_REPLICATION: '1', KAFKA_MIN_INSYNC: '1',
-      ...store === undefined || door === undefined ? {} : { EVENTSTORE_URL: throughPort(store.url, door.port) },
+      KAFKA_BROKERS: `127.0.0.1:${broker.proxied.via}`, KAFKA_TOPIC: topic, KAFKA_REPLICATION: '1',
+      ...store === undefined || door === undefined ? {} : { LOG_URL: throughPort(store.url, door.port) },
     },
     doors: { kafka, ...door === undefined ? {} : { log: door } },
-    logSettings: store === undefined ? {} : { EVENTSTORE_URL: store.url },
+    logSettings: store === undefined ? {} : { LOG_URL: store.url },
     openLog: () => openLog(store === undefined ? databaseUrl : store.url),
     published: () => contentOf(client, topic),
     async close() {

@@ -9,6 +9,7 @@ import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
 import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import { deployContracts, type DeployedContracts } from '../../stack/chain/deploy-contracts.js';
+import { chainOf } from './chain-settings.js';
 import { TEST_CHAIN_ID } from './chain.js';
 import { chainWithContracts } from './contracts-state.js';
 
@@ -106,15 +107,6 @@ function contractsOn<Node extends ActingNode>(
   return { ...node, ...actionsOn(node, chain, accounts[0]!), chain, accounts, operator: accounts[0]!, operatorKey: accounts[0]!.privateKey };
 }
 
-/** The settings of a chain with these contracts. */
-export function chainOf({ deploymentBlock, ...addresses }: DeployedContracts, changes: Partial<Chain> & Pick<Chain, 'chainId'>): Chain {
-  const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as typeof addresses;
-  return {
-    name: 'Test chain', testnet: true, confirmations: 0, startBlock: deploymentBlock, contracts, domainName: 'Prediction Exchange Settlement',
-    exposureCheck: false, ...changes,
-  };
-}
-
 const abis = {
   settlement: new Interface(settlement.abi as InterfaceAbi), conditionalTokens: new Interface(conditionalTokens.abi as InterfaceAbi),
   collateral: new Interface(testUsdc.abi as InterfaceAbi), marketFactory: new Interface(marketFactory.abi as InterfaceAbi),
@@ -161,7 +153,7 @@ function actionsOn(node: ActingNode, { contracts }: Chain, operator: Account) {
     const until = expiration ?? await now() + DAY_S;
     const { logs } = await send(operator, 'marketFactory', 'createMarket', [id(question), question, description, category, until, bond]);
     const created = logs.map(({ topics, data }) => abis.marketFactory.parseLog({ topics, data })).find((event) => event?.name === 'MarketCreated')!;
-    const { marketId, market, yesId, noId } = created.args as unknown as { marketId: string; market: string; yesId: bigint; noId: bigint };
+    const { marketId, market, yesId, noId } = created.args.toObject() as { marketId: string; market: string; yesId: bigint; noId: bigint };
     return { marketId, address: market.toLowerCase(), expiration: until, yesId: word(yesId), noId: word(noId) };
   }
 

@@ -1,9 +1,9 @@
-/** Where the tests of the log in EventStoreDB have their streams: on a test server, or on the real one that EVENTSTORE_URL names. */
+/** Where the tests of the log in EventStoreDB have their streams: on a test server, or on the real one that REAL_EVENTSTORE_URL names. */
 import { randomBytes } from 'node:crypto';
 import { startEventStoreServer } from './eventstore-server.js';
 
 /** A real server that the tests are to use; empty: they start one of their own. */
-export const REAL_EVENTSTORE_URL = process.env['EVENTSTORE_URL'] ?? '';
+export const REAL_EVENTSTORE_URL = process.env['REAL_EVENTSTORE_URL'] ?? '';
 
 /** The URL with a stream prefix that nobody has used: what a test leaves on a real server disturbs no other. */
 export function onFreshStreams(url: string): string {

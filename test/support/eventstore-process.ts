@@ -1,6 +1,6 @@
 /**
  * An EventStoreDB server in a process of its own, which tests kill, stop in the middle and start again on the same data and port: the test
- * server, or the real one that EVENTSTORE_URL names and the command EVENTSTORE_START starts.
+ * server, or the real one that REAL_EVENTSTORE_URL names and the command EVENTSTORE_START starts.
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -62,9 +62,10 @@ export async function eventually<T>(what: string, attempt: () => Promise<T | und
   return await until(what, attempt, PATIENCE_S);
 }
 
-export async function readiness(exchange: ExchangeStack): Promise<Readiness & { readonly status: number }> {
-  const { status, body } = await exchange.request('GET', '/health/ready');
-  return { status, ...body as unknown as Readiness };
+/** What `/health/ready` says, with the parts that the caller names besides the usual ones. */
+export async function readiness<Parts = unknown>(exchange: ExchangeStack): Promise<Readiness & Parts & { readonly status: number }> {
+  const { status, text } = await exchange.request('GET', '/health/ready');
+  return { status, ...JSON.parse(text) as Readiness & Parts };
 }
 
 /** Resolves when all that the chain has done by now is in the history, with the history's latest position. */
@@ -90,7 +91,7 @@ export async function settled(exchange: ExchangeStack, position: number): Promis
 export async function recordedEvents(exchange: ExchangeStack, position: number): Promise<RecordedEvents[]> {
   const records: RecordedEvents[] = [];
   for (let next = 0; next <= position;) {
-    const page = await exchange.get(`/api/v1/events?from=${next}&limit=1000`) as unknown as {
+    const page = await exchange.get(`/api/v1/events?from=${next}&limit=1000`) as {
       next: number; events: { position: number; digest: string; outcome: { at: number; events: Event[] } }[];
     };
     records.push(...page.events.map(({ outcome, ...rest }) => ({ position: rest.position, digest: rest.digest, ...outcome })));
@@ -132,7 +133,7 @@ export async function assertAnchored(exchange: ExchangeStack, node: ContractsCha
     address: node.chain.contracts.settlement, fromBlock: '0x0', topics: [SETTLEMENT.getEvent('HistoryAnchored')!.topicHash],
   }]) as { topics: string[]; data: string }[];
   for (const log of logs) {
-    const { position: at, digest } = SETTLEMENT.parseLog(log)!.args as unknown as { position: bigint; digest: string };
+    const { position: at, digest } = SETTLEMENT.parseLog(log)!.args.toObject() as { position: bigint; digest: string };
     assert.equal(digest, digests.get(Number(at)), `the digest at ${at}`);
   }
   return logs.length;
@@ -143,7 +144,7 @@ export async function permitOf(
   exchange: ExchangeStack, node: ContractsChain, { trader, value = MAX_UINT256, nonce, deadline = 4_000_000_000 }:
   { trader: Wallet; value?: bigint; nonce?: bigint; deadline?: number },
 ): Promise<{ permitSignature: Fields }> {
-  const { chains } = await exchange.get('/api/v1/config') as unknown as {
+  const { chains } = await exchange.get('/api/v1/config') as {
     chains: { chainId: number; collateral: { name: string; version: string; address: string } }[];
   };
   const { name, version, address: verifyingContract } = chains.find(({ chainId }) => chainId === node.chain.chainId)!.collateral;

@@ -123,11 +123,11 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
   const exchange = await startProcess(config, { urls, chains }, createLogger(config, destination), machine);
   const failed = exchange.failed.then(() => '', (error: Error) => error.message);
   const client = documentedClient(exchange.url);
-  const { chains: answered, orderTypes } = await client.get('/api/v1/config') as unknown as {
+  const { chains: answered, orderTypes } = await client.get('/api/v1/config') as {
     chains: { chainId: number; orderDomain: TypedDataDomain }[]; orderTypes: Signing['types'];
   };
   const signingOn = (chainId: number) => ({ domain: answered.find((each) => each.chainId === chainId)!.orderDomain, types: orderTypes });
-  const { markets } = await client.get('/api/v1/markets', 1) as unknown as { markets: ListedMarket[] };
+  const { markets } = await client.get('/api/v1/markets', 1) as { markets: ListedMarket[] };
   const [rain, sun] = markets as [ListedMarket, ListedMarket];
   const signing = signingOn(answered[0]!.chainId);
   let end: Promise<void> | undefined;

@@ -29,7 +29,7 @@ export function listenToPrices(url: string, signal: AbortSignal): PriceListener 
     }
     streams += 1;
     parser.reset();
-    for await (const piece of response.body!.pipeThrough(new TextDecoderStream()) as unknown as AsyncIterable<string>) parser.feed(piece);
+    for await (const piece of response.body!.pipeThrough(new TextDecoderStream()) as AsyncIterable<string>) parser.feed(piece);
   }
 
   async function keepListening(): Promise<void> {

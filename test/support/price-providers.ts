@@ -29,8 +29,9 @@ export async function priceProviders() {
   }
   return {
     settings: {
-      PRICE_SOURCES: 'pyth,coinbase,binance', PYTH_URL: hermes.url, COINBASE_URL: coinbase.url, COINBASE_STREAM_URL: coinbase.webSocketUrl,
-      BINANCE_URL: binance.url, BINANCE_STREAM_URL: binance.webSocketUrl, QUICK_ASSETS: 'BTC',
+      PRICE_SOURCES: 'pyth,coinbase,binance', QUICK_ASSETS: 'BTC',
+      PRICE_URLS: `pyth=${hermes.url},coinbase=${coinbase.url},coinbase-stream=${coinbase.webSocketUrl},`
+        + `binance=${binance.url},binance-stream=${binance.webSocketUrl}`,
     },
     stream,
     /** Each has its price of a second for whoever asks. */

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { encodeCommand, encodeOutcome, recordId, type CommandOutcome } from '../../engine/records/codec.js';
-import { outcomeText } from '../../engine/records/event-text.js';
+import {
+  encodeCommand, encodeOutcome, outcomeText, recordId, type CommandOutcome,
+} from '../../engine/records/codec.js';
 import type { Event, RelayRequested } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { projections as catalogue } from '../../projections/catalogue.js';

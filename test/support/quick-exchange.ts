@@ -71,7 +71,7 @@ export async function quickExchange({ settings = {} }: { readonly settings?: Rec
   // A market of the other kind, which nothing here may disturb.
   const standard = await node.createMarket();
   let exchange = await exchangeStack({
-    PRICE_SOURCES: 'pyth', PYTH_URL: hermes.url, QUICK_INTERVAL_S: String(INTERVAL_S), QUICK_AHEAD: '1', CLOCK_MAX_JUMP_S: '604800', LOG_LEVEL: 'warn', ...settings,
+    PRICE_SOURCES: 'pyth', PRICE_URLS: `pyth=${hermes.url}`, QUICK_INTERVAL_S: String(INTERVAL_S), CLOCK_MAX_JUMP_S: '604800', LOG_LEVEL: 'warn', ...settings,
   }, [configured], machine, (line) => { lines.push(line); });
   const current = () => exchange;
 
@@ -122,7 +122,7 @@ export async function quickExchange({ settings = {} }: { readonly settings?: Rec
   };
 }
 
-const healthOf = async (exchange: ExchangeStack) => await readiness(exchange) as unknown as Health;
+const healthOf = (exchange: ExchangeStack) => readiness<Health>(exchange);
 
 /** What readers and operators see. */
 function seenOf(exchange: () => ExchangeStack, node: TradedChain) {

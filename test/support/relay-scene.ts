@@ -13,7 +13,7 @@ import { prepareAction, type Message } from '../../command/signing/action-digest
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
-import type { Chain } from '../../command/chain/chain.js';
+import { madeUpContracts } from './chain-settings.js';
 
 export const NOW_S = 1_800_000_000;
 export const CHAIN_ID = 137;
@@ -21,8 +21,7 @@ export const owner = new Wallet(id('relay scene: owner'));
 export const stranger = new Wallet(id('relay scene: stranger'));
 export const lowerCase = (wallet: Wallet): string => wallet.address.toLowerCase();
 
-const NAMES = ['settlement', 'conditionalTokens', 'collateral', 'marketFactory', 'oracle', 'oracleResolver', 'quickResolver', 'multicall'] as const;
-export const contracts = Object.fromEntries(NAMES.map((name, i) => [name, `0x${`c${i}`.repeat(20)}`])) as unknown as Chain['contracts'];
+export const contracts = madeUpContracts('c');
 /** A resolved market in which YES has won, and an open one. */
 export const won = { marketId: `0x${'a1'.repeat(32)}`, address: `0x${'a1'.repeat(20)}`, tokens: [11n, 12n] };
 export const open = { marketId: `0x${'b2'.repeat(32)}`, address: `0x${'b2'.repeat(20)}`, tokens: [21n, 22n] };

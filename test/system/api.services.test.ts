@@ -260,7 +260,7 @@ describe('the exchange, end to end', () => {
     type Readiness = {
       projections: { position: number }[]; clock: { trusted: boolean; wallAheadMs: number }; databases: unknown[]; disk: { freeBytes: number };
     };
-    const ready = () => exchange.get('/health/ready') as unknown as Promise<Readiness>;
+    const ready = () => exchange.get('/health/ready') as Promise<Readiness>;
     // The projections' thread tells its progress a moment after it can be read.
     await until('the projections tell their progress', async () => (await ready()).projections.every(({ position }) => position > last) || undefined);
     const { clock, databases, disk, ...shown } = await ready();

@@ -124,7 +124,7 @@ describe('a market\'s life at the exchange on a chain', function () {
     const factory = acts.at('marketFactory');
     const { logs } = await acts.transact(node.operator, factory, 'createQuickMarket', [id('halved'), 'BTC', start, start + 900]);
     const created = logs.map(({ topics, data }) => factory.abi.parseLog({ topics: [...topics], data })).find((event) => event?.name === 'MarketCreated')!;
-    const { marketId, market } = created.args as unknown as { marketId: string; market: string };
+    const { marketId, market } = created.args.toObject() as { marketId: string; market: string };
     await node.mint(user, BigInt(4 * ONE));
     await node.split(user, { marketId }, BigInt(4 * ONE));
     await acts.passes(900 + 86_400);

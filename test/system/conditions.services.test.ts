@@ -20,7 +20,7 @@ interface Ready {
 
 async function readiness(exchange: ExchangeStack): Promise<Ready> {
   const { status, body } = await exchange.request('GET', '/health/ready');
-  return { status, ...body } as unknown as Ready;
+  return { status, ...body } as Ready;
 }
 
 /** Resolves with readiness once it answers with the status. */

@@ -91,7 +91,7 @@ async function endedRelays({ node, exchange }: Scene) {
 }
 
 const questions = async (exchange: ExchangeStack, position?: number): Promise<string[]> => (
-  (await exchange.get('/api/v1/markets', position)) as unknown as { markets: { question: string }[] }).markets.map(({ question }) => question);
+  (await exchange.get('/api/v1/markets', position)) as { markets: { question: string }[] }).markets.map(({ question }) => question);
 
 async function closed({ node, exchange }: Scene): Promise<void> {
   await exchange.close();

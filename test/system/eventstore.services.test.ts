@@ -29,7 +29,7 @@ describe('the exchange with its log in EventStoreDB', () => {
   let exchange: ExchangeStack;
   before(async () => {
     server = await startEventStoreProcess();
-    exchange = await exchangeStack({ EVENTSTORE_URL: server.url, LOG_LEVEL: 'info' }, [], undefined, (line) => { lines.push(line); });
+    exchange = await exchangeStack({ LOG_URL: server.url, LOG_LEVEL: 'info' }, [], undefined, (line) => { lines.push(line); });
   });
   after(async () => {
     await exchange.close();
@@ -78,8 +78,8 @@ describe('the exchange with its log in EventStoreDB', () => {
 
   interface Ready { readonly reasons: readonly string[]; readonly databases: readonly { name: string; answers: boolean }[] }
   const readiness = (wanted: number): Promise<Ready> => until(`readiness answers ${wanted}`, async () => {
-    const { status, body } = await exchange.request('GET', '/health/ready');
-    return status === wanted && body as unknown as Ready;
+    const { status, text } = await exchange.request('GET', '/health/ready');
+    return status === wanted && JSON.parse(text) as Ready;
   });
 
   it('is not ready while the server is away or frozen, says so, and goes on by itself', async () => {
@@ -105,7 +105,7 @@ describe('the exchange with its log in an EventStoreDB that refuses appends', ()
   it('is not ready, refuses orders with the reason, raises an alarm, and goes on when the right is given', async () => {
     const server = await startEventStoreServer();
     const lines: string[] = [];
-    const exchange = await exchangeStack({ EVENTSTORE_URL: server.url, LOG_LEVEL: 'info' }, [], undefined, (line) => { lines.push(line); });
+    const exchange = await exchangeStack({ LOG_URL: server.url, LOG_LEVEL: 'info' }, [], undefined, (line) => { lines.push(line); });
     try {
       server.fault = ({ method }) => method === 'append' ? 'access-denied' : 'none';
       const reason = /^the log cannot be used: the user may not append to the stream exchange-commands: give it the right \$w in the stream's \$acl/;

@@ -6,7 +6,7 @@ import { id } from 'ethers';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import { EXPIRATION, alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
 
-const MAX_PRICE_STREAMS = 3;
+const MAX_PRICE_STREAMS = 20;
 const MAX_PRICE_STREAMS_PER_ADDRESS = 2;
 /** More than a page of open orders has. */
 const MAX_OPEN_ORDERS = 1_002;
@@ -42,7 +42,7 @@ describe('the exchange: limits that clients are told', function () {
 
   before(async () => {
     exchange = await exchangeStack({
-      MAX_OPEN_ORDERS: String(MAX_OPEN_ORDERS), MAX_PRICE_STREAMS: String(MAX_PRICE_STREAMS),
+      MAX_OPEN_ORDERS: String(MAX_OPEN_ORDERS), MAX_CONNECTIONS: String(2 * MAX_PRICE_STREAMS),
       MAX_PRICE_STREAMS_PER_ADDRESS: String(MAX_PRICE_STREAMS_PER_ADDRESS),
     });
     ({ limits } = await exchange.get('/api/v1/config') as { limits: Limits });
@@ -146,9 +146,14 @@ describe('the exchange: limits that clients are told', function () {
         return answer.statusCode!;
       };
       const statuses: number[] = [];
-      for (const last of [1, 1, 1, 2, 3]) statuses.push(await stream(`127.0.0.${last}`));
+      const full = MAX_PRICE_STREAMS / MAX_PRICE_STREAMS_PER_ADDRESS;
+      for (let last = 1; last <= full; last++) {
+        for (let n = 0; n < MAX_PRICE_STREAMS_PER_ADDRESS; n++) statuses.push(await stream(`127.0.0.${last}`));
+        if (last === 1) assert.equal(await stream('127.0.0.1'), 429);
+      }
+      assert.equal(await stream(`127.0.0.${full + 1}`), 503);
       for (const each of open) each.destroy();
-      assert.deepEqual(statuses, [200, 200, 429, 200, 503]);
+      assert.deepEqual(statuses, statuses.map(() => 200));
     },
     maxPriceStreamsPerAddress: inStreams,
     maxRelayDeadlineS: inRelayer, maxRedemptionsPerBatch: inRelayer, relayGasPerOwnerAndHour: inRelayer, relayGasPerTokenAndHour: inRelayer,
@@ -163,7 +168,7 @@ describe('the exchange: limits that clients are told', function () {
 
   it('are those of the OpenAPI document, too', async () => {
     interface Parameter { readonly name: string; readonly schema: { readonly maximum?: number } }
-    const { paths, components: { schemas } } = await exchange.get('/openapi.json') as unknown as {
+    const { paths, components: { schemas } } = await exchange.get('/openapi.json') as {
       paths: Record<string, { get?: { parameters?: Parameter[] } }>;
       components: { schemas: {
         Order: { properties: { price: { oneOf: [{ minimum: number; maximum: number }] } } }; Limits: { properties: object };
@@ -191,7 +196,7 @@ describe('the exchange: limits that clients are told', function () {
 });
 
 describe('the exchange: rate limits that clients are told', () => {
-  const settings = { RATE_LIMIT_WINDOW_S: '3600', RATE_LIMIT_ORDERS: '3', RATE_LIMIT_READS: '40' };
+  const settings = { RATE_LIMIT_ORDERS: '3', RATE_LIMIT_READS: '40' };
   let exchange: ExchangeStack;
   before(async () => { exchange = await exchangeStack(settings); });
   after(() => exchange.close());

@@ -54,7 +54,7 @@ describe('npm run tool -- market', function () {
     assert.equal(ran.code, 0, ran.stderr);
     const { id, contractAddress, expiration, bond } = JSON.parse(ran.stdout.trimEnd().split('\n').at(-1)!) as Record<string, string>;
     assert.equal(bond, '12500000');
-    const { markets, serverTime } = { ...await exchange.get('/api/v1/markets'), ...await exchange.get('/api/v1/config') } as unknown as {
+    const { markets, serverTime } = { ...await exchange.get('/api/v1/markets'), ...await exchange.get('/api/v1/config') } as {
       markets: Record<string, unknown>[]; serverTime: number;
     };
     const listed = markets.find((each) => each['id'] === id)!;

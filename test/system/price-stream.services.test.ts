@@ -122,8 +122,8 @@ describe('the price stream, read by', function () {
       await record();
       await haveAll();
 
-      const full = await startQuery({ MAX_PRICE_STREAMS: '1' });
-      const taken = await fetch(`${full.url}${PATH}`);
+      const full = await startQuery({ MAX_CONNECTIONS: '40' });
+      const taken = await Promise.all(Array.from({ length: 20 }, () => fetch(`${full.url}${PATH}`)));
       const before = readers.map((reader) => reader.refusals());
       go(full);
       proxy.refuse();
@@ -136,7 +136,7 @@ describe('the price stream, read by', function () {
       proxy.refuse();
       proxy.accept();
       await haveAll();
-      await taken.body!.cancel();
+      for (const stream of taken) await stream.body!.cancel();
       // The last reconnect may be behind all that was sent.
       await record();
       await haveAll();

@@ -51,7 +51,7 @@ describe('exchange: the quick start', function () {
       maker: trader.address.toLowerCase(), expiration: Math.floor(at / 1_000) + 2, chainId: Number(chainId), marketKind: 'standard',
     });
     await until('the market expires', async () => (await exchange.get(`/api/v1/resolution/${marketId}`, position))['expired'] === true || undefined);
-    const { markets: [first] } = await exchange.get('/api/v1/markets') as unknown as { markets: { id: string }[] };
+    const { markets: [first] } = await exchange.get('/api/v1/markets') as { markets: { id: string }[] };
     assert.equal(first!.id, marketId);
   }
 
@@ -128,7 +128,7 @@ describe('exchange: the quick start', function () {
       const { active, quickMarket, bestAskPrice } = await told('/api/v1/quick-markets/BTC');
       const { marketId: running, startPrice, priceSource } = quickMarket as { marketId: string; startPrice: number; priceSource: string };
       assert.deepEqual([active, bestAskPrice, running, priceSource], [true, 0, marketId, 'simulated']);
-      const { history: [latest] } = await told('/api/v1/quick-markets/BTC/history') as unknown as { history: [Record<string, unknown>] };
+      const { history: [latest] } = await told('/api/v1/quick-markets/BTC/history') as { history: [Record<string, unknown>] };
       assert.deepEqual([latest['startPrice'], latest['endPrice'], latest['outcome'], latest['payment']], [startPrice, null, null, 'none']);
     });
 

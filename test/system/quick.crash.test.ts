@@ -158,7 +158,7 @@ describe(`kill -9 around the boundaries of quick markets (SEED=${SEED})`, functi
     await writeFile(join(directory, 'chains.json'), chain.file(chainUrl));
     return {
       DATABASE_URL: databaseUrl, SNAPSHOT_EVERY: '1000', CHAINS: join(directory, 'chains.json'), ...chain.keys, PRICE_SOURCES: 'pyth', LOG_LEVEL: 'info',
-      PYTH_URL: provider.server.url, QUICK_ASSETS: ASSETS.join(), QUICK_INTERVAL_S: String(INTERVAL_S), QUICK_AHEAD: '6', CANCEL_AUTH: 'required',
+      PRICE_URLS: `pyth=${provider.server.url}`, QUICK_ASSETS: ASSETS.join(), QUICK_INTERVAL_S: String(INTERVAL_S), CANCEL_AUTH: 'required',
     };
   };
 

@@ -63,8 +63,8 @@ describe('an exchange with a standby', function () {
 
   /** Places one more order, through the primary. Returns its position. */
   async function place(): Promise<number> {
-    const { chains: [chain], orderTypes } = await exchange.get('/api/v1/config') as unknown as { chains: { orderDomain: TypedDataDomain }[]; orderTypes: Signing['types'] };
-    const { markets: [market] } = await exchange.get('/api/v1/markets', 1) as unknown as { markets: ListedMarket[] };
+    const { chains: [chain], orderTypes } = await exchange.get('/api/v1/config') as { chains: { orderDomain: TypedDataDomain }[]; orderTypes: Signing['types'] };
+    const { markets: [market] } = await exchange.get('/api/v1/markets', 1) as { markets: ListedMarket[] };
     const body = await signedBody({ domain: chain!.orderDomain, types: orderTypes }, trader, { marketId: market!.id, nonce: ++orders });
     const { status, position, text } = await exchange.request('POST', '/api/v1/orders', { body });
     assert.equal(status, 200, text);

@@ -86,8 +86,8 @@ describe('a start that cannot succeed', function () {
     }, 1, new RegExp(`is in use by process ${process.pid}: stop that process first, or use another directory \\(DATA_DIR\\)$`)],
     ['CHAIN_PORT is taken', () => withDatabase({ CHAINS: 'dev', CHAIN_PORT: portTaken() }), 1,
       /port \d+ of the development chain is in use: set CHAIN_PORT to another port, or to 0 for any free port$/],
-    ['the certificate of EventStoreDB is not there', () => withDatabase({ EVENTSTORE_URL: 'esdb://me:hidden@127.0.0.1:1?tlsCAFile=absent.crt' }), 78,
-      /EVENTSTORE_URL: the file of tlsCAFile \(absent\.crt\) cannot be read \(ENOENT\)/],
+    ['the certificate of EventStoreDB is not there', () => withDatabase({ LOG_URL: 'esdb://me:hidden@127.0.0.1:1?tlsCAFile=absent.crt' }), 78,
+      /LOG_URL: the file of tlsCAFile \(absent\.crt\) cannot be read \(ENOENT\)/],
     ['Postgres refuses the password', () => {
       const wrong = new URL(databaseUrl);
       wrong.password = 'wrong';
@@ -167,7 +167,7 @@ describe('a start that cannot succeed', function () {
     assert.equal(await within('the service stops', service.exited), 0);
     assert.equal(lines.find(({ msg }) => msg === 'orders settle on this chain')?.['settlement'], named!.contracts.settlement);
     const starting = Object.keys(lines.find(({ msg }) => msg === 'starting') ?? {});
-    assert.deepEqual(['CHAIN_PORT', 'SETTLEMENT_ADDRESS', 'PROCESSES'].map((name) => starting.includes(name)), [true, false, false]);
+    assert.deepEqual(['CHAIN_PORT', 'KAFKA_TOPIC', 'PROCESSES'].map((name) => starting.includes(name)), [true, false, false]);
   });
 
   it('is none with a Postgres that is not there: every endpoint says so at once, without the password, and SIGTERM ends it', async () => {

@@ -38,7 +38,7 @@ describe('markets that would be locked, at the exchange on a chain', function ()
     exchange = await exchangeStack({}, [node.configured({ relayerKey: key.privateKey, relayer: key.address.toLowerCase() })]);
     client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
     await eventually('the relayer can send', async () => {
-      const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [{ trouble: string | null }] };
+      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ trouble: string | null }] };
       return relay.trouble === null ? true : undefined;
     });
   });
@@ -62,7 +62,7 @@ describe('markets that would be locked, at the exchange on a chain', function ()
         proposal: { bond: String(RISEN), refusal: null }, halvableFrom: market.expiration + HALVE_S,
       });
     }
-    const { markets } = await exchange.get(`/api/v1/users/${ann.address}/nonces?chain_id=${TEST_CHAIN_ID}`) as unknown as { markets: { bond: string }[] };
+    const { markets } = await exchange.get(`/api/v1/users/${ann.address}/nonces?chain_id=${TEST_CHAIN_ID}`) as { markets: { bond: string }[] };
     assert.deepEqual(markets.map(({ bond }) => bond), [String(RISEN), String(RISEN)]);
   });
 

@@ -1,5 +1,5 @@
 /** Backs up the log of a running exchange, checks a backup by replaying it, and restores one into an empty log, whatever the store. */
-import { LARGEST_APPEND } from '../../engine/log/append-size.js';
+import { LARGEST_APPEND } from '../../engine/log/append-check.js';
 import { fewerCommands } from '../../engine/log/known.js';
 import { WrongPosition, type Log, type LogRecord, type NewRecord, type Stream } from '../../engine/log/log.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
@@ -75,7 +75,7 @@ export interface Restored extends Replayed {
 export class LogNotEmpty extends Error {
   constructor(path: string, { commands, outcomes }: Lengths, position: number) {
     super(`the log is not empty: it has ${commands} commands and ${outcomes} outcomes, which differ from ${path} from position ${position} on. Nothing was restored. `
-      + 'A backup goes into an empty log: name another database in DATABASE_URL, LOG_URL or EVENTSTORE_URL, or remove what is there (in Postgres: drop schema log cascade)');
+      + 'A backup goes into an empty log: name another database in DATABASE_URL or LOG_URL, or remove what is there (in Postgres: drop schema log cascade)');
     this.name = 'LogNotEmpty';
   }
 }

@@ -7,11 +7,11 @@ import { BrokenSequence, LogUnavailable, type Log, type LogOptions, type LogReco
 import { onceMore, readUntilAborted } from '../reading.js';
 import { createTail, PAGE_RECORDS, type ReadPage, type Tail } from '../tail.js';
 import { attemptsOf } from './append.js';
+import { createChannel, type Channel } from './channel.js';
 import { canPass, clientConfig, createConnection, soleRow, type ConnectionOptions } from './connection.js';
 import { readPage } from './read.js';
-import { CREATE_SCHEMA, LENGTH, MAY_CREATE, STREAM_NUMBERS } from './schema.js';
+import { CHANNEL, CREATE_SCHEMA, LENGTH, MAY_CREATE, STREAM_NUMBERS } from './schema.js';
 import { askServer, UnsupportedPostgres, versionFault } from './server.js';
-import { createSignals } from './signals.js';
 
 export interface PostgresLogOptions extends LogOptions {
   /** `postgresql://…`; must be a direct connection, because LISTEN does not work through a transaction pooler. */
@@ -139,4 +139,32 @@ async function lengthOf(pool: pg.Pool, stream: Stream): Promise<{ readonly lengt
   const { rows } = await pool.query<[length: string, isStandby: boolean]>(query);
   const [length, isStandby] = soleRow(rows);
   return { length: Number(length), isStandby };
+}
+
+export interface Signals extends Pick<Channel, 'hear' | 'close'> {
+  /** Tells the other processes, at once or BETWEEN_MESSAGES_MS after the last message. */
+  announce(stream: Stream, length: number): void;
+}
+
+export interface SignalsOptions {
+  readonly connection: Omit<ConnectionOptions, 'prepare' | 'lost'>;
+  readonly grown: (stream: Stream, length: number) => void;
+  /** Called after every connection, the first one and each new one: messages may have been lost before. */
+  readonly connected: () => void;
+}
+
+const MESSAGE = /^(commands|outcomes) (\d{1,16})$/;
+
+/** One message per append would make appends of small batches a third slower. */
+const BETWEEN_MESSAGES_MS = 10;
+
+export function createSignals({ connection, grown, connected }: SignalsOptions): Signals {
+  const { hear, tell, close } = createChannel({
+    ...connection, channel: CHANNEL, connected, betweenMs: BETWEEN_MESSAGES_MS, backoff: { firstMs: 20, longestMs: 2_000 },
+    heard(text) {
+      const match = MESSAGE.exec(text);
+      if (match !== null) grown(match[1] as Stream, Number(match[2]));
+    },
+  });
+  return { hear, close, announce: (stream, length) => { void tell(`${stream} ${length}`, stream); } };
 }

@@ -41,7 +41,7 @@ export function countsPerUnit({ before, after, idle }: Readonly<Record<'before' 
     const [first, second, third] = [before, after, idle].map(({ usage }) => usage[name]) as [number, number, number];
     return Number(((second - first - (third - second) * idleTimes) / units).toPrecision(4));
   };
-  return Object.fromEntries(COUNTS.map((name) => [name, each(name)])) as unknown as Counts;
+  return Object.fromEntries(COUNTS.map((name) => [name, each(name)])) as Counts;
 }
 
 export interface Change {

@@ -16,7 +16,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the lane does not wait until its transactions are recorded', breaks: 'sign, store, then send',
     file: 'command/lane/lane.js',
-    from: 'await held.record(transactions);', to: 'void held.record(transactions);',
+    from: 'await held.record(transactions);', to: 'held.record(transactions).catch(() => undefined);',
   },
   {
     name: 'the lane does not wait until its transactions are announced', breaks: 'announced before it is sent',
@@ -70,7 +70,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an engine writes its outcomes again wherever the stream ends', breaks: 'outcomes follow commands',
-    file: 'engine/run/outcome-writer.js',
+    file: 'engine/run/recorder.js',
     from: 'await log.append(\'outcomes\', batch, written);',
     to: 'await log.append(\'outcomes\', batch, written); if (await log.length(\'commands\') === written + batch.length) await log.append(\'outcomes\', batch);',
   },

@@ -24,7 +24,7 @@ export const relayActs = {
       });
     }
   },
-  'read models behind': (scene, dice) => { scene.parts.relayModel.behindUntilMs = later(scene, dice.ms(2_000, 12_000)); },
+  'read models behind': (scene, dice) => { scene.parts.readModels.behindUntilMs = later(scene, dice.ms(2_000, 12_000)); },
 } satisfies Readonly<Record<string, Act>>;
 
 interface Relaying {

@@ -11,12 +11,12 @@ import { NODE_URLS } from '../chain/node.js';
 import type { Endowment } from '../chain/quick-contracts.js';
 import { createMessageTools, type MessageTools } from '../chain/token-contract.js';
 import type { PriceWorld } from '../prices/price-world.js';
-import { createRelayModel, type RelayModel } from '../relays/read-model.js';
 import { createDatabase, type Database } from '../../harness/memory/database.js';
 import { createIntakeTables, type IntakeTables } from '../../harness/memory/intake.js';
 import { createOutboxTables, memoryOutbox, type OutboxTables } from '../../harness/memory/outbox.js';
 import type { Strikes } from './faults.js';
 import type { SimProcess } from './process.js';
+import { createReadModels, type ReadModels } from './read-models.js';
 import type { VirtualTime } from './time.js';
 import type { Trace } from './trace.js';
 import { goodWeather, type Weather } from './weather.js';
@@ -81,7 +81,7 @@ export interface WorldParts {
   readonly prices: PriceWorld;
   /** Whether traders relay and propose resolutions in this world. */
   readonly relays: boolean;
-  readonly relayModel: RelayModel;
+  readonly readModels: ReadModels;
   /** Requests to indexers to look at the chain now. */
   readonly advance: Set<{ readonly process: SimProcess; readonly listener: (chainId: number) => void }>;
   /** What watches the world; set once it is made. */
@@ -130,7 +130,7 @@ export function createWorldParts(
   });
   const store = createMemoryStore();
   return {
-    ...given, store, relayModel: createRelayModel({ store, time, strikes }), weather, database, chain, watch,
+    ...given, store, readModels: createReadModels({ store, time, strikes }), weather, database, chain, watch,
     outbox: createOutboxTables(), intake: createIntakeTables(),
     advance: new Set(),
   };

@@ -50,7 +50,7 @@ const [MAX_JUMP_MS, ACCEPT_AFTER_MS, LOOK_MS] = [5_000, 60_000, 1_000];
 /** Resolves when the process's replica has caught up with the history. */
 export async function openPorts(parts: WorldParts, options: OpenOptions): Promise<RolePorts> {
   const { process, start, alter = (log) => log, records, domain = parts.tools.domain, fail } = options;
-  const { store, tools, database, relayModel, time } = parts;
+  const { store, tools, database, readModels, time } = parts;
   const writerId = `${process.name}:${start}`;
   const log = alter(openLogHandle(store, process, parts));
   const signal = signalOf(process);
@@ -74,9 +74,15 @@ export async function openPorts(parts: WorldParts, options: OpenOptions): Promis
     laneUser: (whose) => (options.domain !== undefined && whose.purpose === 'settlement' ? foreign : own).laneUser(whose),
     policy: { bumpAfterBlocks: 3, bumpAfterMs: 5_000, rebroadcastMs: 8_000, lostAfterMs: 20_000, gapAfterMs: 20_000, maxInFlight: 6 },
     newId: () => recordId(`request:${writerId}:${requests++}`),
+    reads: {
+      order: (orderHash) => process.request(() => readModels.order(orderHash)),
+      marketId: (market) => process.request(() => readModels.marketId(market)),
+      position: (of) => process.request(() => readModels.position(of)),
+      waitForPosition: (position, patience) => process.request(() => readModels.waitForPosition(position, patience)),
+    },
     endedRelays: {
-      ended: (requestId) => process.request(() => relayModel.ended(requestId)),
-      caughtUp: (position) => process.request(() => relayModel.caughtUp(position)),
+      ended: (requestId) => process.request(() => readModels.ended(requestId)),
+      caughtUp: (position) => process.request(() => readModels.caughtUp(position)),
     },
     keeperRules: { ...KEEPER_RULES, graceS: KEEPER_GRACE_S, againMs: 8_000, backoff: { firstMs: 5_000, longestMs: 20_000 } },
     sources: SOURCES.map((name) => createSimSource(name, process, parts)), assets: [ASSET],

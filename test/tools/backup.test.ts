@@ -141,7 +141,7 @@ describe('service: a backup', () => {
       const there = await lengthsOf(other);
       await assert.rejects(restoreBackup(other, file), (error) => error instanceof LogNotEmpty && error.message.startsWith(
         `the log is not empty: it has ${there.commands} commands and ${there.outcomes} outcomes, which differ from ${file} from position ${position} on. `
-        + 'Nothing was restored. A backup goes into an empty log: name another database in DATABASE_URL, LOG_URL or EVENTSTORE_URL'));
+        + 'Nothing was restored. A backup goes into an empty log: name another database in DATABASE_URL or LOG_URL'));
       assert.deepEqual(await lengthsOf(other), there, 'nothing is written');
     };
     const [first, second] = await readAll(log, 'commands');

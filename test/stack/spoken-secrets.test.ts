@@ -5,7 +5,7 @@ import { secretsOf, spokenIn } from '../support/spoken-secrets.js';
 
 const TOKEN = `pex_${'aB3_-'.repeat(9)}`;
 const environment = {
-  DATABASE_URL: 'postgresql://exchange:data%2Fbase-word@db/exchange', EVENTSTORE_URL: 'esdb://reader:store-word@db:2113', KAFKA_PASSWORD: 'kafka-word',
+  DATABASE_URL: 'postgresql://exchange:data%2Fbase-word@db/exchange', LOG_URL: 'esdb://reader:store-word@db:2113', KAFKA_PASSWORD: 'kafka-word',
   OPERATOR_KEY: `0x${'ab'.repeat(32)}`, PYTH_API_KEY: 'provider-key', LOG_LEVEL: 'debug', PATH: '/usr/bin:/bin', POSTGRES_PASSWORD: 'short',
 };
 
@@ -14,7 +14,7 @@ describe('service: secrets in what is written', () => {
   const found = (line: string) => spokenIn(line, secrets);
 
   it('are found: keys in any case, passwords of URLs, words of brokers and providers, tokens', () => {
-    assert.deepEqual(found(`{"url":"${environment.EVENTSTORE_URL}"}`), ['EVENTSTORE_URL']);
+    assert.deepEqual(found(`{"url":"${environment.LOG_URL}"}`), ['LOG_URL']);
     assert.deepEqual(found('password data/base-word'), ['DATABASE_URL']);
     assert.deepEqual(found('with kafka-word and provider-key'), ['KAFKA_PASSWORD', 'PYTH_API_KEY']);
     assert.deepEqual(found(`key 0x${'AB'.repeat(32)}`), ['OPERATOR_KEY']);

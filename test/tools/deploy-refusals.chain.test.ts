@@ -76,7 +76,7 @@ describe('service: a deployment is refused', function () {
     const charging = scene.node(async (ask, method, params) => {
       const answer = await ask<string>(method, params);
       if (params.length < 3) return answer;
-      const [sent] = AbiCoder.defaultAbiCoder().decode(['uint256', 'uint256'], answer) as unknown as [bigint];
+      const [sent] = AbiCoder.defaultAbiCoder().decode(['uint256', 'uint256'], answer).toArray() as [bigint];
       holders.push((params[0] as { to: string }).to, sent);
       return AbiCoder.defaultAbiCoder().encode(['uint256', 'uint256'], [sent, sent === 0n ? 0n : sent - 1n]);
     });

@@ -70,19 +70,20 @@ describe('service: the settings of a stack\'s processes', () => {
   });
 
   it('leave out, with the development chain, what a process with a chains file would refuse', () => {
-    const environment = { DATA_DIR: '/var/exchange', EXPOSURE_CHECK: 'true', CHAIN_ID: '5', CHAIN_NAME: 'Mine', CHAIN_PORT: '0' };
+    const environment = { DATA_DIR: '/var/exchange', EXPOSURE_CHECK: 'true', CHAIN_ID: '5', CHAIN_PORT: '0' };
     const child = childOf(environment, true);
-    assert.deepEqual([child.EXPOSURE_CHECK, child.CHAIN_ID, child.CHAIN_NAME, child.CHAIN_PORT], [undefined, undefined, undefined, '0']);
+    assert.deepEqual([child.EXPOSURE_CHECK, child.CHAIN_ID, child.CHAIN_PORT], [undefined, undefined, '0']);
     assert.equal(parseConfig(child).chains, DEV_CHAINS);
-    const domain = { CHAINS: 'none', CHAIN_ID: '5', CHAIN_NAME: 'Mine', CHAIN_TESTNET: 'false', SETTLEMENT_DOMAIN_NAME: 'Mine' };
+    const domain = { CHAINS: 'none', CHAIN_ID: '5' };
     assert.deepEqual(pick(childOf(domain), Object.keys(domain)), domain, 'without a chain they count');
   });
 
   it('have a port of their own for the metrics where the stack has', () => {
-    const environment = { METRICS_PORT: '9100', METRICS_HOST: '192.0.2.1' };
+    const environment = { METRICS_PORT: '[2001:db8::1]:9100' };
     const stack = { environment, urls, hasDevChain: true, keyVariables: [] };
-    const child = childEnvironment(parseConfig(environment), stack, { roles: ['api'], port: 1, metricsPort: 9_102 });
-    assert.deepEqual([child.METRICS_PORT, child.METRICS_HOST], ['9102', '192.0.2.1']);
+    const child = childEnvironment(parseConfig(environment), stack, { roles: ['api'], port: 1, metricsPort: { host: '2001:db8::1', port: 9_102 } });
+    assert.equal(child.METRICS_PORT, '[2001:db8::1]:9102');
+    assert.deepEqual(parseConfig(child).metricsPort, { host: '2001:db8::1', port: 9_102 });
   });
 
   const stacks: [what: string, environment: Environment][] = [
@@ -101,8 +102,8 @@ describe('service: the settings of a stack\'s processes', () => {
 
 /** The settings that a process has as its stack has them. */
 function shared(config: Config): Partial<Config> {
-  const { port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains, ...rest } = config;
-  const ownOfEach = [port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains];
+  const { port, dataDir, databaseUrl, logUrl, outboxUrl, chains, ...rest } = config;
+  const ownOfEach = [port, dataDir, databaseUrl, logUrl, outboxUrl, chains];
   assert.ok(ownOfEach.every((each) => each !== undefined));
   return rest;
 }

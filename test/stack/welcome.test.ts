@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import type { Chain } from '../../command/chain/chain.js';
 import { parseConfig } from '../../service/config.js';
 import { welcome, welcomeText, type Market, type Welcome } from '../../stack/welcome.js';
+import { madeUpContracts } from '../support/chain-settings.js';
 
-const NAMES = ['settlement', 'conditionalTokens', 'collateral', 'marketFactory', 'oracle', 'oracleResolver', 'quickResolver', 'multicall'] as const;
-const contracts = Object.fromEntries(NAMES.map((name, i) => [name, `0x${`a${i}`.repeat(20)}`])) as unknown as Chain['contracts'];
+const contracts = madeUpContracts('a');
 const polygon: Chain = {
   chainId: 137, name: 'Polygon', testnet: false, confirmations: 64, startBlock: 60_000_000, contracts, domainName: 'Settlement', exposureCheck: true,
 };
@@ -33,7 +33,7 @@ describe('service: the welcome', () => {
   const cases: readonly (readonly [string, string, readonly (string | RegExp)[], RegExp])[] = [
     ['the development stack', textOf({}), [
       'Chain 31337 (Development chain): JSON-RPC at http://127.0.0.1:8545. It is on this machine alone: no real money is involved.',
-      ...NAMES.map((name) => `${name.padEnd(20)}${contracts[name]}`),
+      ...Object.entries(contracts).map(([name, at]) => `${name.padEnd(20)}${at}`),
       '{"name":"Settlement","version":"1","chainId":31337,"verifyingContract":"0xa0a0',
       'test test test test test test test test test test test junk', '1000000 test USDC', 'These keys are public',
       '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',

@@ -135,7 +135,7 @@ describe('service: a deployment', function () {
     try {
       assert.equal((await readiness(exchange)).ready, true);
       await eventually('the market is listed', async () => {
-        const { markets } = await exchange.get('/api/v1/markets') as unknown as { markets: readonly { question: string }[] };
+        const { markets } = await exchange.get('/api/v1/markets') as { markets: readonly { question: string }[] };
         return markets.find(({ question }) => question === 'Will it rain?');
       });
       const created = { address: done.chain.contracts.marketFactory, fromBlock: '0x0', topics: [factory.getEvent('QuickMarketCreated')!.topicHash] };

@@ -1,14 +1,14 @@
 /** The start of a process's roles, and their end: waits for what the roles need, opens what they share, then starts one after the other. */
-import { configHandler } from '../endpoints/config.js';
-import type { Endpoint, Reply, Route } from '../api/endpoint.js';
+import { neverFails } from '../../engine/running-role.js';
 import type { Database } from '../../query/database.js';
+import type { Endpoint, Reply, Route } from '../api/endpoint.js';
+import { configHandler } from '../endpoints/config.js';
 import { reportTo } from '../logger.js';
 import { createAlarms } from '../status/alarms.js';
 import type { StopStep } from '../stop.js';
 import { ROLE_NAMES, type RoleName } from './roles.js';
-import { neverFails } from '../../engine/running-role.js';
-import { startRole, type StartedRole } from './start-role.js';
 import { openSharedParts, type OpenedParts, type OpenOptions, type SharedParts } from './shared-parts.js';
+import { startRole, type StartedRole } from './start-role.js';
 
 /** A process whose roles all work. */
 export interface Working {
@@ -20,7 +20,7 @@ export interface Working {
   readonly getConfig: () => Reply;
 }
 
-export interface Beginning {
+export interface Startup {
   /** Undefined until the start is over. */
   working(): Working | undefined;
   /** Resolves when each role works. Rejects with the reason why the process cannot work. */
@@ -35,7 +35,7 @@ export interface Beginning {
 const LOOK_EVERY_MS = 5_000;
 
 /** Begins the start. `abort` ends what it waits for. */
-export function beginRoles(options: OpenOptions & { readonly abort: (reason: Error) => void }): Beginning {
+export function startRoles(options: OpenOptions & { readonly abort: (reason: Error) => void }): Startup {
   const { roles, logger, metrics, machine, waits, abort } = options;
   const names = ROLE_NAMES.filter((name) => roles.has(name));
   const running = new Map<RoleName, StartedRole>();

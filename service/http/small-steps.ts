@@ -1,0 +1,150 @@
+/** The small steps of a request, in the order in which `app.ts` runs them, besides body, limits, answer and errors. */
+import type { IncomingMessage } from 'node:http';
+import { RequestError } from '../../engine/records/errors.js';
+import type { Authenticate } from '../access/authenticate.js';
+import type { Endpoint } from '../api/endpoint.js';
+import type { ClientError } from '../api/errors.js';
+import { isLoopback } from '../settings.js';
+import type { Ending } from './ending.js';
+import { dataHeaders } from './security.js';
+import { send, type ClientSignals } from './answer.js';
+import type { Step } from './step.js';
+
+/** Any web page may read an answer. */
+const FOR_ANY_PAGE: readonly (readonly [name: string, value: string])[] = [
+  ['Access-Control-Allow-Origin', '*'],
+  [
+    'Access-Control-Expose-Headers',
+    'X-Log-Position, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
+  ],
+];
+
+/** Of every answer: nobody may keep it, and it is data, not a page (helmet). */
+export const COMMON_HEADERS = new Map<string, string>([
+  ...FOR_ANY_PAGE, ['Cache-Control', 'no-store'], ...dataHeaders(),
+]);
+
+export const commonHeaders: Step = (_request, response, next) => {
+  response.setHeaders(COMMON_HEADERS);
+  next();
+};
+
+/** For an endpoint whose answers web pages of other sites may not read. */
+export const withoutCors: Step = (_request, response, next) => {
+  for (const [name] of FOR_ANY_PAGE) response.removeHeader(name);
+  next();
+};
+
+/** Finds the client's address. `trustProxy`: the number of trusted proxies in front of the service. */
+export function clientAddress(trustProxy: number): Step {
+  return (request, response, next) => {
+    response.locals.address = addressOf(request, trustProxy);
+    next();
+  };
+}
+
+/** Each proxy appends the address that has called it to `X-Forwarded-For`; what stands before the trusted ones' entries is the client's word. */
+function addressOf({ headers, socket: { remoteAddress } }: IncomingMessage, trustProxy: number): string | undefined {
+  const header = headers['x-forwarded-for'];
+  if (trustProxy === 0 || typeof header !== 'string') return remoteAddress;
+  const forwarded = header.split(',').map((address) => address.trim()).filter((address) => address !== '');
+  return forwarded.slice(-trustProxy)[0] ?? remoteAddress;
+}
+
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
+
+/** Refuses requests that RFC 9112 refuses, and that Node would answer itself, without a body. */
+export const wellFormed: Step = (request, _response, next) => { next(faultOf(request)); };
+
+/** One Host line, which only HTTP/1.0 may leave out; and no expectation but 100-continue. Undefined when all is well. */
+function faultOf({ httpVersion, rawHeaders, headers: { expect } }: IncomingMessage): ClientError | undefined {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === 'host') hosts += 1;
+  if (hosts > 1 || (hosts === 0 && httpVersion !== '1.0')) {
+    return new RequestError('invalid_request', 'Host: given once in every HTTP/1.1 request', [{ field: 'Host', message: 'given once' }]);
+  }
+  return expect !== undefined && httpVersion === '1.1' && !CONTINUE.test(expect) ? new RequestError('expectation_failed') : undefined;
+}
+
+/**
+ * Refuses a request that a browser has sent for a page of another site. Browsers send `Origin` with every DELETE. `Host` must name this
+ * machine, since a site can make its own name resolve to 127.0.0.1 and so have the service's address for its origin (DNS rebinding).
+ * Programs that are not browsers send no Origin. Throws RequestError `other_site`.
+ */
+export const onlyOwnPages: Step = ({ headers: { host = '', origin } }, _response, next) => {
+  const own = authorityOf(`http://${host}`);
+  if (own === undefined || !isLoopback(own.hostname.replace(/^\[|\]$/g, ''))) throw new RequestError('other_site', 'Host does not name this machine');
+  if (origin !== undefined && authorityOf(origin)?.host !== own.host) throw new RequestError('other_site', 'Origin names another site');
+  next();
+};
+
+function authorityOf(url: string): URL | undefined {
+  return URL.canParse(url) ? new URL(url) : undefined;
+}
+
+/** Resolves when the read models include the position; rejects with RequestError `not_caught_up`. */
+export type WaitForPosition = (position: number, signal: AbortSignal) => Promise<void>;
+
+/** Waits for the position in `X-Min-Log-Position`, if there is one. */
+export function minLogPosition(waitForPosition: WaitForPosition, clients: ClientSignals): Step {
+  return async ({ headers, socket }, _response, next) => {
+    const header = headers['x-min-log-position'];
+    if (header !== undefined) await waitForPosition(parsePosition(header), clients.signalOf(socket));
+    next();
+  };
+}
+
+/** A log position; -1 is that of an empty log. Throws RequestError. */
+function parsePosition(header: string | string[]): number {
+  const position = typeof header === 'string' && /^(-1|\d{1,16})$/.test(header) ? Number(header) : NaN;
+  if (Number.isSafeInteger(position)) return position;
+  const message = 'a log position: a whole number from 0, or -1 for none';
+  throw new RequestError('invalid_request', `X-Min-Log-Position: ${message}`, [{ field: 'X-Min-Log-Position', message }]);
+}
+
+/** Throws RequestError for a request without a valid token. The token's scope is the handler's to check, after the body. */
+export function bearerToken({ id }: Endpoint, authenticate: Authenticate | undefined): Step {
+  if (authenticate === undefined) {
+    return () => { throw new TypeError(`${id} needs a bearer token, but this application cannot look one up`); };
+  }
+  return async ({ headersDistinct }, response, next) => {
+    response.locals.token = await authenticate(headersDistinct['authorization'] ?? []);
+    next();
+  };
+}
+
+const ALLOWED_HEADERS = 'Content-Type, Authorization, Last-Event-ID, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
+
+/** Answers the preflight of a browser. `endpoints`: all of the path; `ownPagesOnly`: those that web pages of other sites may not call. */
+export function preflight(endpoints: readonly Endpoint[], ownPagesOnly: readonly Endpoint[], ending: Ending): Step {
+  const headers = {
+    'Allow': methodsOf(endpoints).join(', '),
+    'Access-Control-Allow-Methods': methodsOf(endpoints.filter((each) => !ownPagesOnly.includes(each))).join(', '),
+    'Access-Control-Allow-Headers': ALLOWED_HEADERS,
+    'Access-Control-Max-Age': '7200',
+  };
+  return (request, response) => { send(request, response, { status: 204, headers, body: '' }, ending); };
+}
+
+/** Refuses a method that the path does not have, and one that only other processes serve. */
+export function otherMethods(endpoints: readonly Endpoint[]): Step {
+  const methods = methodsOf(endpoints);
+  return ({ method = '' }) => {
+    if (methods.includes(method)) throw new RequestError('not_found', 'another process of the service serves this endpoint');
+    throw new RequestError('method_not_allowed', '', [], { allow: methods.join(', ') });
+  };
+}
+
+function methodsOf(endpoints: readonly Endpoint[]): string[] {
+  return [...endpoints.flatMap(({ method }) => method === 'GET' ? ['GET', 'HEAD'] : [method]), 'OPTIONS'];
+}
+
+/** Parses the query of a request. Throws RequestError when a parameter is given twice: the intended value would be a guess. */
+export function parseQuery(query: string): Record<string, string> {
+  const values = Object.create(null) as Record<string, string>;
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (name in values) throw new RequestError('invalid_request', `${name}: given once`, [{ field: `/${name}`, message: 'given once' }]);
+    values[name] = value;
+  }
+  return values;
+}
