@@ -10,13 +10,22 @@ export interface Checkpoint {
   readonly writer: string;
 }
 
-/** One row per projection: `position` is the number of folded outcomes, which is the position of the next one to fold. */
+/**
+ * One row per projection: `position` is the number of folded outcomes, which is the position of the next one to fold. Every outcome before
+ * `at_ms` (engine time in milliseconds) is among them. Tables from before that column get it.
+ */
 export const checkpointTable = `
 create table if not exists projection (
   name text primary key,
   version integer not null,
-  position bigint not null
-)`;
+  position bigint not null,
+  at_ms bigint not null default 0
+);
+do $$ begin
+  if not exists (select from pg_attribute where attrelid = 'projection'::regclass and attname = 'at_ms') then
+    alter table projection add column at_ms bigint not null default 0;
+  end if;
+end $$`;
 
 /** The checkpoints by projection name. */
 export type Checkpoints = ReadonlyMap<string, Checkpoint>;
@@ -43,7 +52,7 @@ const ADVANCE = {
   name: 'advance_checkpoints',
   text: `
     with moved as (
-      update projection set position = next.position
+      update projection set position = next.position, at_ms = coalesce($7::bigint, at_ms)
       from unnest($1::text[], $2::integer[], $3::xid[], $4::bigint[], $5::bigint[]) as next (name, version, writer, expected, position)
       where projection.name = next.name and projection.version = next.version and projection.position = next.expected
         and (next.writer is null or projection.xmin = next.writer)
@@ -62,6 +71,14 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Checkpo
   return new Map(rows.map(([name, version, position, writer]) => [name, { version, position: Number(position), writer }]));
 }
 
+/** What is told with the checkpoints of a batch. */
+export interface Reached {
+  /** Readers are notified at the commit that the read models include this position. */
+  readonly position: number;
+  /** The time of that outcome. */
+  readonly at: number;
+}
+
 /**
  * Moves checkpoints that nobody else has changed, and returns their new writer, which is this transaction. Returns undefined when
  * another worker or a rebuild has changed one; the caller then rolls back. The statement waits for a transaction that is moving the
@@ -69,12 +86,12 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Checkpo
  * read models include that position; and where a standby follows, the commit waits for the disk: a standby gets only what is there, and
  * a commit that does not wait gets there up to 200 ms later (Postgres' wal_writer_delay).
  */
-export async function advance(moves: readonly Advance[], query: Query, reached?: number): Promise<string | undefined> {
+export async function advance(moves: readonly Advance[], query: Query, reached?: Reached): Promise<string | undefined> {
   const [moved, writer] = soleRow(await query<[string, string]>(ADVANCE, [
     textArray(moves.map(({ name }) => name)), int4Array(moves.map(({ version }) => version)),
     textArray(moves.map(({ writer = null }) => writer)),
     int8Array(moves.map(({ from }) => from)), int8Array(moves.map(({ to }) => to)),
-    reached === undefined ? null : String(reached),
+    reached === undefined ? null : String(reached.position), reached?.at ?? null,
   ]));
   return Number(moved) === moves.length ? writer : undefined;
 }

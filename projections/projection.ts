@@ -87,11 +87,12 @@ export class InconsistentHistory extends Error {
   }
 }
 
-/** The first position of a batch, and the position after its last one. Throws Error for an empty batch. */
-export function extentOf(batch: readonly FoldedOutcome[]): { readonly first: number; readonly end: number } {
+/** The first position of a batch, the position after its last one, and the time of that one. Throws Error for an empty batch. */
+export function extentOf(batch: readonly FoldedOutcome[]): { readonly first: number; readonly end: number; readonly at: number } {
   const [outcome] = batch;
-  if (outcome === undefined) throw new Error('a batch must have an outcome');
-  return { first: outcome.position, end: outcome.position + batch.length };
+  const last = batch.at(-1);
+  if (outcome === undefined || last === undefined) throw new Error('a batch must have an outcome');
+  return { first: outcome.position, end: outcome.position + batch.length, at: last.at };
 }
 
 /** The row of a statement that always returns one. */

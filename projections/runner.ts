@@ -155,12 +155,12 @@ async function writeBatch({ session, folds, checkpoints, batch }: {
   checkpoints: Checkpoints;
   batch: readonly FoldedOutcome[];
 }): Promise<Checkpoints> {
-  const { first, end } = extentOf(batch);
+  const { first, end, at } = extentOf(batch);
   const due = folds.map(({ name, fold }) => ({ name, fold, ...checkpointOf(checkpoints, name) })).filter(({ position }) => position < end);
   const moves = due.map(({ name, version, writer, position }) => ({ name, version, writer, from: position, to: end }));
   // All statements are sent at once, in this order. Errors of the folds count only if the checkpoints were as expected.
   const begun = session.run('begin');
-  const advanced = advance(moves, session.query, end - 1);
+  const advanced = advance(moves, session.query, { position: end - 1, at });
   const folded = Promise.all(due.map(({ name, fold, position }) => (
     foldInto({ name, fold, batch: position <= first ? batch : batch.slice(position - first), query: session.query }))));
   folded.catch(() => undefined);

@@ -5,11 +5,11 @@ import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import { inQuery } from '../service/api/parameter.js';
-import * as parameter from '../service/api/parameters.js';
 import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
-import { read, type Reads } from './reading.js';
-import { answer, bytes, hex, listing, type Answer, type Page, type RowSource } from './statement.js';
+import { NextCursor, pageOfListing, pageParameters } from './paging.js';
+import { read, type Reads, type SharedReads } from './reading.js';
+import { bytes, hex, listing, type Answer, type Page, type RowSource } from './statement.js';
 import { transactionHash } from './trades.js';
 
 /** The most claims per answer; `next` leads to the next page. */
@@ -44,16 +44,16 @@ const failed = listing({
  * `GET /pending-claims`: redemptions that the chain has not confirmed, oldest first. Until a transaction is sent, `txHash` is empty.
  * `submittedAt` is when the relayer took the request. A full page has `next`: send it as `after` for the next page.
  */
-export function pendingClaims(db: Database, { limit = MAX_CLAIM_ENTRIES, next }: Page): Promise<Answer> {
-  return answer(db, pending, [limit, next ?? null]);
+export function pendingClaims(db: Database, asked: Page): Promise<Answer> {
+  return pageOfListing(db, pending, { ...asked, list: 'pending_claims', byDefault: MAX_CLAIM_ENTRIES });
 }
 
 /**
  * `GET /failed-claims`: redemptions that failed later than now - 24 h, latest failure first. `txHash` is empty if no transaction was sent.
  * A full page has `next`: send it as `before` for the next page.
  */
-export function failedClaims(db: Database, { limit = MAX_CLAIM_ENTRIES, next, nowMs }: Page & { nowMs: number }): Promise<Answer> {
-  return answer(db, failed, [limit, next ?? null, nowMs - FAILED_WINDOW_MS]);
+export function failedClaims(db: Database, { nowMs, ...asked }: Page & { nowMs: number }): Promise<Answer> {
+  return pageOfListing(db, failed, { ...asked, list: 'failed_claims', byDefault: MAX_CLAIM_ENTRIES, more: [nowMs - FAILED_WINDOW_MS] });
 }
 
 /** What became of a request to the relayer. */
@@ -113,7 +113,7 @@ const claim = {
   txHash: example.txHash, userAddress: example.alice, marketAddress: example.contractAddress, marketId: example.marketId, payout: 10_000_000,
   winningOutcome: 0, submittedAt: example.placedAt, chainId: 31_337,
 };
-const limit = parameter.limit({ byDefault: MAX_CLAIM_ENTRIES, max: MAX_CLAIM_ENTRIES });
+const pages = pageParameters({ byDefault: MAX_CLAIM_ENTRIES, max: MAX_CLAIM_ENTRIES });
 
 export const listPendingClaims = defineEndpoint({
   ...reading,
@@ -121,25 +121,25 @@ export const listPendingClaims = defineEndpoint({
   description: 'Redemptions that users have asked the relayer for, oldest first; each item of a batch is one. A redemption is confirmed as soon as the chain '
     + 'has paid the user in that market, whoever sent the transaction.',
   parameters: {
-    limit,
+    ...pages,
     next: inQuery('after', kind.optional(kind.position), { description: 'Only later redemptions. Send `next` of the previous page.', example: 84_340 }),
   },
   answer: {
     description: 'The redemptions.',
     schema: field.answer('PendingClaims', {
       pendingClaims: Type.Array(field.answer('PendingClaim', claimFields)),
-      count: field.Count, next: Type.Optional(field.integer('Only on a full page. For the next page, send this value as `after`.')),
+      count: field.Count, next: Type.Optional(field.integer('Only on a full page. For the next page, send this value as `after`.')), nextCursor: NextCursor,
     }),
     examples: { 'one sent, one not': { pendingClaims: [claim, { ...claim, txHash: '' }], count: 2 }, 'none': { pendingClaims: [], count: 0 } },
   },
-}, ({ db }: Reads) => (page) => pendingClaims(db, page));
+}, ({ db, share }: SharedReads) => share('pending_claims', ['markets', 'claims'], (page) => pendingClaims(db, page)));
 
 export const listFailedClaims = defineEndpoint({
   ...reading,
   id: 'listFailedClaims', path: '/api/v1/failed-claims', summary: 'Redemptions that failed on-chain in the last 24 hours',
   description: 'Latest failure first. The user still has the shares, and can ask again.',
   parameters: {
-    limit,
+    ...pages,
     next: inQuery('before', kind.optional(kind.position), { description: 'Only earlier failures. Send `next` of the previous page.', example: 84_340 }),
   },
   answer: {
@@ -150,7 +150,7 @@ export const listFailedClaims = defineEndpoint({
         reason: field.orNull(Type.String(), 'Why the redemption failed; null if nothing is known.'),
         failedAt: field.integer('Time of the failure, Unix seconds.'),
       })),
-      count: field.Count, next: field.Next,
+      count: field.Count, next: field.Next, nextCursor: NextCursor,
     }),
     examples: {
       'one redemption': { failedClaims: [{ ...claim, reason: 'the transaction reverted', failedAt: example.placedAt + 30 }], count: 1 },

@@ -70,7 +70,7 @@ export async function openReadModels({
   pool.on('error', onError);
 
   const rows = async <Row>({ name, text }: Statement, values: readonly unknown[]): Promise<Row[]> => {
-    const read = async () => (await pool.query({ name, text, values: values as unknown[] })).rows as Row[];
+    const read = async () => (await pool.query({ ...name !== undefined && { name }, text, values: values as unknown[] })).rows as Row[];
     try {
       return await read().catch((error: unknown) => {
         if (error instanceof pg.DatabaseError && GAVE_WAY.test(error.code ?? '')) return read();

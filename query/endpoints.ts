@@ -1,4 +1,5 @@
 /** The endpoints of the read side. To add one: a file with its definition, and its name here. */
+import { getCandles, getPriceCandles } from './candles.js';
 import { listFailedClaims, listPendingClaims } from './claims.js';
 import { listEvents } from './history/list-events.js';
 import { getPlatformStats, getMarketStats, listMarkets } from './markets.js';
@@ -11,6 +12,7 @@ import { getPrice, listPrices } from './prices.js';
 import { getQuickMarket, listQuickMarkets } from './quick-markets.js';
 import { getResolution } from './resolution.js';
 import { getSettlement, listFailedTrades, listPendingTrades } from './settlements.js';
+import { getTicker } from './ticker.js';
 import { getMarketActivity, getUserActivity, listTrades } from './trades.js';
 
 /** Role `query`. Tried in this order: the most used first. */
@@ -18,6 +20,7 @@ export const readEndpoints = [
   getOrderbook, listOrders, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
   listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement,
   listPendingClaims, listFailedClaims, listEvents, getQuickMarket, listQuickMarkets, getPrice, listPrices, streamPrices,
+  getCandles, getPriceCandles, getTicker,
 ] as const;
 
 /** Role `api`: an order, which the replica knows before the read models do. */

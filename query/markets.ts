@@ -1,6 +1,5 @@
 /** The unresolved markets, one market's statistics, and the platform's totals. */
 import { RequestError } from '../engine/records/errors.js';
-import { SELL, YES } from '../engine/records/fields.js';
 import { named } from '../engine/records/named-schema.js';
 import { Type } from '../engine/records/schema-types.js';
 import * as field from '../engine/records/answer-fields.js';
@@ -9,7 +8,9 @@ import * as example from '../service/api/examples.js';
 import * as parameter from '../service/api/parameters.js';
 import type { MarketReference } from '../service/api/request-fields.js';
 import type { Database } from './database.js';
-import { ofMarket, read, type Reads } from './reading.js';
+import { BEST_YES_ASK, CATEGORIES, MARKET_FIELDS, MARKET_STATES, marketSearchParameters, searchMarkets, type MarketSearch } from './market-search.js';
+import { NextCursor } from './paging.js';
+import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from './statement.js';
 
 const DAY_MS = 86_400_000;
@@ -17,12 +18,7 @@ const MINUTE_MS = 60_000;
 
 const listing = answering('markets', ['markets', 'orders'], jsonObject(`
   with listed as materialized (select ${jsonArray(`
-    select ${hex('market_id')} as id, question, description, category, ${hex('contract_address')} as "contractAddress", ${hex('maker')} as maker,
-      expiration, chain_id as "chainId", resolved, coalesce(ask.price, 0) as "bestAskPrice", created_at_ms / 1000 as "createdAt",
-      case when yes_token is not null then ${hex('market_id')} end as "conditionId", yes_token::text as "yesTokenId", no_token::text as "noTokenId"
-    from markets left join lateral (
-      select price from levels
-      where levels.market_id = markets.market_id and outcome = ${YES} and side = ${SELL} order by price limit 1) ask on true
+    select ${MARKET_FIELDS} from markets ${BEST_YES_ASK}
     where kind = 'standard' and not resolved and ($1::bigint is null or chain_id = $1)
     order by number desc`)} as markets)
   select markets, json_array_length(markets) as count from listed`));
@@ -38,17 +34,16 @@ const statistics = answering('stats_of_market', ['markets', 'trades'], jsonObjec
     coalesce((select price from trades where market_id = $1 and settlement <> 3 order by number desc limit 1), 0) as "lastPrice"
   from markets where market_id = $1`));
 
-const totals = 'coalesce(sum(volume), 0) as "totalVolume", coalesce(sum(trades), 0) as "totalTrades"';
-
-const platform = answering('platform_stats', ['markets', 'trades'], jsonObject(`
+const platform = answering('platform_stats', ['trades'], jsonObject(`
   with chains as materialized (
-    select chain_id as "chainId", ${totals} from markets left join market_volumes using (market_id) group by chain_id order by chain_id)
+    select chain_id as "chainId", volume as "totalVolume", trades as "totalTrades" from chain_volumes order by chain_id)
   select ${jsonArray('select * from chains')} as chains, coalesce(sum("totalVolume"), 0) as total_volume,
     coalesce(sum("totalTrades"), 0) as total_trades
   from chains`));
 
-const platformOnChain = answering('platform_stats_on_chain', ['markets', 'trades'], jsonObject(`
-  select $1::bigint as "chainId", ${totals} from markets join market_volumes using (market_id) where chain_id = $1`));
+const platformOnChain = answering('platform_stats_on_chain', ['trades'], jsonObject(`
+  select $1::bigint as "chainId", coalesce(sum(volume), 0) as "totalVolume", coalesce(sum(trades), 0) as "totalTrades"
+  from chain_volumes where chain_id = $1`));
 
 const idOfContract: Statement = {
   name: 'market_of_contract', text: `select ${hex('market_id')} as id from markets where contract_address = $1 order by number limit 1`,
@@ -108,21 +103,24 @@ const WITHOUT_CHAIN = 'null for a market without a chain.';
 export const listMarkets = defineEndpoint({
   ...reading,
   id: 'listMarkets', path: '/api/v1/markets', summary: 'Active markets', description: 'All standard markets that are not resolved, newest first. '
+    + 'With any parameter but `chain_id`: a page of the markets that meet all conditions, and entries with `state` and `totalVolume` besides. '
     + 'With `conditionId` and the token ids a wallet reads its shares, splits and redeems; /api/v1/contracts has the ABIs for that.',
-  parameters: { chainId: parameter.optionalChainId },
+  parameters: { chainId: parameter.optionalChainId, ...marketSearchParameters },
   answer: {
     description: 'The markets.',
     schema: field.answer('Markets', {
       markets: Type.Array(field.answer('Market', {
         id: field.Bytes32, question: field.Question, description: Type.String(),
-        category: field.oneOf(['defi', 'protocol', 'stablecoin', 'general'], 'What the market is about.'),
+        category: field.oneOf(CATEGORIES, 'What the market is about.'),
         contractAddress: field.Address, maker: field.Address, expiration: field.Seconds, chainId: field.integer('Chain on which the market settles.', 1),
         resolved: Type.Boolean(), bestAskPrice: field.PriceOrNone, createdAt: field.Seconds,
         conditionId: field.orNull(field.Bytes32, `Condition of the conditional tokens, for splitPosition, mergePositions and redeemPositions; ${WITHOUT_CHAIN}`),
         yesTokenId: field.orNull(TokenId, `ERC-1155 id of the YES shares; ${WITHOUT_CHAIN}`),
         noTokenId: field.orNull(TokenId, `ERC-1155 id of the NO shares; ${WITHOUT_CHAIN}`),
+        state: Type.Optional(field.oneOf(MARKET_STATES, 'Only in a page.')),
+        totalVolume: Type.Optional(field.amount('Only in a page: stablecoin traded since the start')),
       })),
-      count: field.Count,
+      count: field.Count, nextCursor: NextCursor,
     }),
     examples: {
       'one market': {
@@ -138,7 +136,12 @@ export const listMarkets = defineEndpoint({
     },
   },
   errors: ['unavailable'],
-}, ({ db }: Reads) => (params) => markets(db, params));
+}, ({ db, share }: SharedReads) => {
+  const all = share('markets', ['markets', 'orders'], (asked: { chainId: number | undefined }) => markets(db, asked));
+  const found = share('market_search', ['markets', 'orders', 'trades'], (asked: MarketSearch) => searchMarkets(db, asked));
+  return ({ chainId, ...search }) => (
+    Object.values(search).every((each) => each === undefined) ? all({ chainId }) : found({ chainId, ...search }));
+});
 
 const chainTotals = field.answer('ChainTotals', {
   chainId: field.ChainId, totalVolume: field.amount('Stablecoin traded since the start'), totalTrades: field.integer('Number of trades since the start.'),
@@ -162,7 +165,7 @@ export const getPlatformStats = defineEndpoint({
     examples: { 'all chains': { chains: [exampleTotals], total_volume: 81_500_000, total_trades: 311 }, 'one chain': exampleTotals },
   },
   errors: ['unavailable'],
-}, ({ db }: Reads) => (params) => platformStats(db, params));
+}, ({ db, share }: SharedReads) => share('platform', ['trades'], (params) => platformStats(db, params)));
 
 export const getMarketStats = defineEndpoint({
   ...ofMarket,

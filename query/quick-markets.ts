@@ -7,8 +7,9 @@ import * as example from '../service/api/examples.js';
 import * as parameter from '../service/api/parameters.js';
 import { asset, AssetPrice, requireAsset, type Assets } from './asset.js';
 import type { Database } from './database.js';
+import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from './paging.js';
 import { read, type Reads } from './reading.js';
-import { answer, answering, hex, jsonArray, jsonObject, type Answer } from './statement.js';
+import { answer, answering, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
 /** How many quick markets `GET /quick-markets/{asset}/history` lists. */
 export const QUICK_MARKET_ENTRIES = 100;
@@ -41,10 +42,22 @@ const active = answering('active_quick_market', ['quick_markets', 'orders'], jso
       select price from levels where market_id = (select market_id from running) and outcome = ${YES} and side = ${SELL} order by price limit 1), 0
     ) as "bestAskPrice"`));
 
-const history = answering('quick_market_history', ['quick_markets'], jsonObject(`
-  select $1::text as asset, ${jsonArray(`
-    select ${ended} from quick_markets where asset = $1 and ${onChain} and start_time <= $3::bigint
-    order by end_time desc, number desc limit ${QUICK_MARKET_ENTRIES}`)} as history`));
+/** $4 and $5 are the end and the number of the market at the end of the page before, $6 the limit. */
+const history: Statement = {
+  name: 'quick_market_history',
+  text: `
+    with page as materialized (
+      select * from quick_markets
+      where asset = $1 and ${onChain} and start_time <= $3::bigint
+        and (end_time, number) < (coalesce($4::bigint, ${Number.MAX_SAFE_INTEGER}), coalesce($5::integer, 0))
+      order by end_time desc, number desc limit $6::integer
+    )
+    select ${jsonObject(`
+      select $1::text as asset, ${jsonArray(`select ${ended} from page order by end_time desc, number desc`)} as history`)} as body,
+      (select case when count(*) = $6::integer
+        then (array_agg(json_build_array(end_time, number)::text order by end_time, number))[1] end from page) as last,
+      ${positionOf(['quick_markets'])} as position`,
+};
 
 export interface QuickMarketsOf {
   readonly asset: string;
@@ -60,9 +73,12 @@ export function activeQuickMarket(db: Database, { asset, chainId, nowS }: QuickM
   return answer(db, active, [asset, chainId ?? null, nowS]);
 }
 
-/** `GET /quick-markets/{asset}/history`: the 100 latest quick markets that have begun, latest end first. */
-export function quickMarketHistory(db: Database, { asset, chainId, nowS }: QuickMarketsOf): Promise<Answer> {
-  return answer(db, history, [asset, chainId ?? null, nowS]);
+/** `GET /quick-markets/{asset}/history`: the 100 latest quick markets that have begun, latest end first, or page by page. */
+export function quickMarketHistory(db: Database, { asset, chainId, nowS, ...asked }: QuickMarketsOf & PageRequest): Promise<Answer> {
+  const { limit = QUICK_MARKET_ENTRIES, cursor } = asked;
+  const [end = null, number = null] = keyAfter('quick_markets', ['number', 'number'], cursor) ?? [];
+  const list = isPaged(asked) ? 'quick_markets' : undefined;
+  return page(db, { list, statement: history, values: [asset, chainId ?? null, nowS, end, number, limit] });
 }
 
 const reading = { ...read, tag: 'Prices', errors: ['unknown_asset', 'unavailable'] } as const;
@@ -119,11 +135,11 @@ export const getQuickMarket = defineEndpoint({
 export const listQuickMarkets = defineEndpoint({
   ...reading,
   id: 'listQuickMarkets', path: '/api/v1/quick-markets/{asset}/history', summary: 'The 100 latest quick markets of an asset',
-  description: 'Those that have begun, the one that runs now among them. Newest first.',
-  parameters: { asset, chainId: parameter.optionalChainId },
+  description: 'Those that have begun, the one that runs now among them. Newest first. With `limit` or `cursor`: page by page.',
+  parameters: { asset, chainId: parameter.optionalChainId, ...pageParameters({ byDefault: QUICK_MARKET_ENTRIES, max: 500 }) },
   answer: {
     description: 'The quick markets.',
-    schema: field.answer('QuickMarketHistory', { asset: field.Asset, history: Type.Array(PastQuickMarket, { maxItems: QUICK_MARKET_ENTRIES }) }),
+    schema: field.answer('QuickMarketHistory', { asset: field.Asset, history: Type.Array(PastQuickMarket), nextCursor: NextCursor }),
     examples: {
       'one running, one paid, one without a price': {
         asset: 'BTC',

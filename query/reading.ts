@@ -3,12 +3,18 @@ import { anybody } from '../service/api/authority.js';
 import * as parameter from '../service/api/parameters.js';
 import { problems } from '../service/api/problems.js';
 import type { Database } from './database.js';
+import type { Share } from './shared.js';
 
 /** What most reads need. */
 export interface Reads {
   readonly db: Database;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
+}
+
+/** What reads need whose answers many clients share. */
+export interface SharedReads extends Reads {
+  readonly share: Share;
 }
 
 export const read = { role: 'query', method: 'GET', authority: anybody, errorShape: problems, limit: 'reads', consistent: true } as const;

@@ -12,6 +12,7 @@ import { createPriceStreams, type StreamLimits } from './price-stream.js';
 import type { SourceUrls } from './prices.js';
 import type { Unresolved, WaysOut } from './resolution.js';
 import { readModelsState, streamsState } from './role-state.js';
+import { createShare } from './shared.js';
 
 const POSITION_WITHIN_MS = 2_000;
 
@@ -44,7 +45,7 @@ export const query: Role<QueryPorts, ServingRole> = {
     const history = createHistory({ db, log, now: () => clock.monotonic() });
     const now = () => clock.now();
     return Promise.resolve({
-      routes: serve(readEndpoints, { db, log, now, assets, sourceUrls, streams, history, waysOut }),
+      routes: serve(readEndpoints, { db, share: createShare(db), log, now, assets, sourceUrls, streams, history, waysOut }),
       failed: neverFails,
       // The read models are closed with the shared parts.
       stop: () => feed.close(),

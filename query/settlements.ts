@@ -4,10 +4,10 @@ import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import { inPath, inQuery } from '../service/api/parameter.js';
-import * as parameter from '../service/api/parameters.js';
 import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
-import { read, type Reads } from './reading.js';
+import { NextCursor, pageOfListing, pageParameters } from './paging.js';
+import { read, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonObject, listing, type Answer, type Page, type Statement } from './statement.js';
 import { settlementStatus, transactionHash } from './trades.js';
 
@@ -73,16 +73,16 @@ const ofTransaction: Statement = answering('settlement_of_transaction', ['trades
  * `GET /pending-trades`: trades that the chain has not confirmed, oldest first. Until a trade's transaction is sent, `txHash` is empty and
  * `isBatch` is false. `timestamp` is when the trade matched. A full page has `next`, a fill number: send it as `after` for the next page.
  */
-export function pendingTrades(db: Database, { limit = MAX_SETTLEMENTS, next }: Page): Promise<Answer> {
-  return answer(db, pending, [limit, next ?? null]);
+export function pendingTrades(db: Database, asked: Page): Promise<Answer> {
+  return pageOfListing(db, pending, { ...asked, list: 'pending_trades', byDefault: MAX_SETTLEMENTS });
 }
 
 /**
  * `GET /failed-trades`: trades that failed later than now - 24 h, exact to the millisecond, latest failure first. `timestamp` is when the
  * trade failed. A full page has `next`, a log position: send it as `before` for the next page.
  */
-export function failedTrades(db: Database, { limit = MAX_SETTLEMENTS, next, nowMs }: Page & { nowMs: number }): Promise<Answer> {
-  return answer(db, failed, [limit, next ?? null, nowMs - FAILED_WINDOW_MS]);
+export function failedTrades(db: Database, { nowMs, ...asked }: Page & { nowMs: number }): Promise<Answer> {
+  return pageOfListing(db, failed, { ...asked, list: 'failed_trades', byDefault: MAX_SETTLEMENTS, more: [nowMs - FAILED_WINDOW_MS] });
 }
 
 /**
@@ -105,7 +105,7 @@ const partyFields = {
 };
 const sides = { buyerAddress: example.alice, sellerAddress: example.bob, fillSize: 10_000_000, fillPrice: 600_000 };
 const waiting = { marketId: example.marketId, ...sides, timestamp: example.placedAtIso };
-const limit = parameter.limit({ byDefault: MAX_SETTLEMENTS, max: MAX_SETTLEMENTS });
+const pages = pageParameters({ byDefault: MAX_SETTLEMENTS, max: MAX_SETTLEMENTS });
 
 export const listPendingTrades = defineEndpoint({
   ...reading,
@@ -113,7 +113,7 @@ export const listPendingTrades = defineEndpoint({
   description: 'Oldest first. `timestamp` is the time of the match. `txHash` is empty until a transaction is sent; then it is the hash of the latest '
     + 'transaction. A transaction that waits too long is replaced by a transaction with a higher fee.',
   parameters: {
-    limit,
+    ...pages,
     next: inQuery('after', kind.optional(kind.position), {
       description: 'Only trades with a higher fill number. Send `next` of the previous page.', example: 310,
     }),
@@ -125,7 +125,7 @@ export const listPendingTrades = defineEndpoint({
         ...partyFields, txHash: field.TxHash, timestamp: IsoTime('Time of the match'), isBatch: IsBatch, batchIndex: BatchIndex,
         settlementStatus: field.SettlementStatus,
       })),
-      count: field.Count, next: Type.Optional(field.integer('Only on a full page. For the next page, send this value as `after`.')),
+      count: field.Count, next: Type.Optional(field.integer('Only on a full page. For the next page, send this value as `after`.')), nextCursor: NextCursor,
     }),
     examples: {
       'one sent, one not': {
@@ -138,14 +138,14 @@ export const listPendingTrades = defineEndpoint({
       'none': { pendingTrades: [], count: 0 },
     },
   },
-}, ({ db }: Reads) => (page) => pendingTrades(db, page));
+}, ({ db, share }: SharedReads) => share('pending_trades', ['trades'], (page) => pendingTrades(db, page)));
 
 export const listFailedTrades = defineEndpoint({
   ...reading,
   id: 'listFailedTrades', path: '/api/v1/failed-trades', summary: 'Trades that failed settlement in the last 24 hours',
   description: 'Latest failure first. `timestamp` is the time of the failure. A failed trade is undone: no list of trades and no volume includes it.',
   parameters: {
-    limit,
+    ...pages,
     next: inQuery('before', kind.optional(kind.position), {
       description: 'Only trades that failed before this log position. Send `next` of the previous page.', example: 4_200,
     }),
@@ -156,7 +156,7 @@ export const listFailedTrades = defineEndpoint({
       failedTrades: Type.Array(field.answer('FailedTrade', {
         ...partyFields, txHash: field.Bytes32, reason: field.FailureReason, timestamp: IsoTime('Time of the failure'), batchIndex: BatchIndex,
       })),
-      count: field.Count, next: field.Next,
+      count: field.Count, next: field.Next, nextCursor: NextCursor,
     }),
     examples: {
       'one trade': {

@@ -5,11 +5,15 @@ import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 export interface Answer {
   readonly body: string;
   readonly position: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A prepared statement: planned once per connection, under its name. */
+/**
+ * A prepared statement: planned once per connection, under its name. One without a name is planned for its values each time: for a statement whose
+ * best plan depends on them.
+ */
 export interface Statement {
-  readonly name: string;
+  readonly name?: string;
   readonly text: string;
 }
 
@@ -32,6 +36,11 @@ export type Projection = 'markets' | 'orders' | 'trades' | 'positions' | 'redemp
 /** A statement with the columns `body` and `position`: one statement, so that both come from one snapshot. `body` is a scalar subquery's SQL. */
 export function answering(name: string, projections: readonly Projection[], body: string): Statement {
   return { name, text: `select ${body} as body, ${positionOf(projections)} as position` };
+}
+
+/** SQL: the time of the last outcome that the projection includes, in milliseconds: every outcome before that time is included. */
+export function timeOf(projection: Projection): string {
+  return `(select at_ms from projection where name = '${projection}')`;
 }
 
 /** SQL: the last log position that all these projections include; -1 while one of them is empty. */
@@ -69,10 +78,11 @@ export function bytes(text: string): Buffer {
   return Buffer.from(text.slice(2), 'hex');
 }
 
-/** A page: at most `limit` entries. `next` is the `next` of the previous page. */
+/** A page: at most `limit` entries. `next` is the `next` of the previous page, and `cursor` says the same. */
 export interface Page {
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   readonly next?: number | undefined;
+  readonly cursor?: string | undefined;
 }
 
 export interface Listing {
@@ -93,12 +103,16 @@ export interface Listing {
 
 /** $1 is the limit. The JSON is built as text, because `next` is not always present. */
 export function listing({ name, projections, answered, from, item, filter, sort, key, order }: Listing): Statement {
-  return answering(name, projections, `(
-    select '{"${answered}":[' || coalesce(string_agg(item, ',' order by key ${order}), '') || '],"count":' || count(*)
-      || case when count(*) = $1 then ',"next":' || ${order === 'asc' ? 'max' : 'min'}(key) else '' end || '}'
-    from (
+  const next = order === 'asc' ? 'max' : 'min';
+  return { name, text: `
+    with page as materialized (
       select ${key} as key, row_to_json(item)::text as item
       from ${from} cross join lateral (select ${item}) item
       where ${filter}
-      order by ${sort} limit $1::integer) page)`);
+      order by ${sort} limit $1::integer
+    )
+    select '{"${answered}":[' || coalesce(string_agg(item, ',' order by key ${order}), '') || '],"count":' || count(*)
+        || case when count(*) = $1 then ',"next":' || ${next}(key) else '' end || '}' as body,
+      case when count(*) = $1 then json_build_array(${next}(key))::text end as last, ${positionOf(projections)} as position
+    from page` };
 }

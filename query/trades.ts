@@ -5,12 +5,16 @@ import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import * as parameter from '../service/api/parameters.js';
 import type { Database } from './database.js';
-import { ofMarket, read, type Reads } from './reading.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
+import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from './paging.js';
+import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
 /** How many of the latest trades each listing has. */
 export const ACTIVITY_ENTRIES = 50;
 export const TRADE_ENTRIES = 100;
+/** How many trades a page has at most. */
+const TRADES_MAX = 500;
+const IN_PAGES = 'With `limit` or `cursor`: page by page. A page with `cursor` is sent as `immutable` once all of its trades are confirmed.';
 export const USER_ACTIVITY_LIMIT = { byDefault: 50, max: 100 } as const;
 
 /** SQL: `trades.settlement` in words. */
@@ -25,6 +29,8 @@ export function transactionHash(column: string): string {
 
 const proof = `at_ms / 1000 as timestamp, ${transactionHash('tx_hash')} as "txHash", ${settlementStatus('settlement')} as "settlementStatus"`;
 
+const parties = `${hex('buyer')} as buyer, ${hex('seller')} as seller`;
+
 const activityOf = answering('activity_of_market', ['markets', 'trades'], jsonObject(`
   select ${hex('m.market_id')} as "marketId", ${latest(ACTIVITY_ENTRIES, 'price, size')} as activity
   from markets m where m.market_id = $1`));
@@ -35,37 +41,90 @@ const tradesOf = answering('trades_of_market', ['markets', 'trades'], jsonObject
     from markets m where m.market_id = $1)
   select "marketId", trades, json_array_length(trades) as count from market`));
 
-const activityOfUser = answering('activity_of_user', ['markets', 'trades', 'redemptions'], jsonObject(`
-  select ${jsonArray(`
-    select ${hex('trade.market_id')} as "marketId", question as "marketQuestion", price, size, "userRole", ${proof}
-    from (${asRole('buyer')} union all ${asRole('seller')}) trade
-    order by number desc limit $3::integer`)} as activity, ${jsonArray(`
-    select ${hex('market_id')} as "marketId", question as "marketQuestion", payout, winning_outcome as "winningOutcome", at_ms / 1000 as timestamp,
-      ${transactionHash('tx_hash')} as "txHash"
-    from redemptions join markets using (market_id)
-    where user_address = $1 and chain_id = $2::bigint and exists (select from markets where chain_id = $2::bigint)
-    order by redemptions.position desc limit $3::integer`)} as settlements`));
+/** The same, page by page: $2 is the number at the end of the page before, $3 the limit. A confirmed trade does not change any more. */
+const pageOfMarket = (name: string, list: string, columns: string, more: string): Statement => ({
+  name,
+  text: `
+    with page as materialized (
+      select * from trades where market_id = $1 and settlement <> 3 and number < coalesce($2::bigint, ${Number.MAX_SAFE_INTEGER})
+      order by number desc limit $3::integer
+    )
+    select ${jsonObject(`
+      select ${hex('m.market_id')} as "marketId", ${jsonArray(`
+        select ${columns}, ${parties}, ${proof} from page order by number desc`)} as ${list}${more} from markets m where m.market_id = $1`)} as body,
+      ${lastNumber('page', '$3')} as last, (select $2::bigint is not null and bool_and(settlement = 2) from page) as closed,
+      ${positionOf(['markets', 'trades'])} as position`,
+});
 
-/** `GET /activity/{marketId}`: the market's 50 latest trades. Throws RequestError `unknown_market`. */
-export function activityOfMarket(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
-  return answer(db, activityOf, [bytes(marketId)], 'unknown_market');
+const activityPage = pageOfMarket('activity_page', 'activity', 'price, size', '');
+const tradesPage = pageOfMarket('trades_page', 'trades', 'price, size, outcome', ', (select count(*) from page) as count');
+
+/** $1 user, $2 chain, $3 limit; $4 and $5 are the trade and the payout at the end of the page before. */
+const activityOfUser: Statement = {
+  name: 'activity_of_user',
+  text: `
+    with traded as materialized (
+      select * from (${asRole('buyer')} union all ${asRole('seller')}) trade order by number desc limit $3::integer
+    ), paid as materialized (
+      select redemptions.*, question, winning_outcome from redemptions join markets using (market_id)
+      where user_address = $1 and chain_id = $2::bigint and exists (select from chain_volumes where chain_id = $2::bigint)
+        and redemptions.position < coalesce($5::bigint, ${Number.MAX_SAFE_INTEGER})
+      order by redemptions.position desc limit $3::integer
+    )
+    select ${jsonObject(`
+      select ${jsonArray(`
+        select ${hex('market_id')} as "marketId", question as "marketQuestion", price, size, "userRole", ${proof}
+        from traded order by number desc`)} as activity, ${jsonArray(`
+        select ${hex('market_id')} as "marketId", question as "marketQuestion", payout, winning_outcome as "winningOutcome", at_ms / 1000 as timestamp,
+          ${transactionHash('tx_hash')} as "txHash"
+        from paid order by position desc`)} as settlements`)} as body,
+      (select case when greatest(trades.count, payouts.count) = $3::integer then json_build_array(
+          case when trades.count = $3::integer then last_trade else 0 end, case when payouts.count = $3::integer then last_payout else 0 end)::text end
+        from (select count(*), min(number) as last_trade from traded) trades, (select count(*), min(position) as last_payout from paid) payouts
+      ) as last,
+      ${positionOf(['markets', 'trades', 'redemptions'])} as position`,
+};
+
+/** `GET /activity/{marketId}`: the market's 50 latest trades, or page by page. Throws RequestError `unknown_market`. */
+export function activityOfMarket(db: Database, { marketId, ...asked }: PageRequest & { marketId: string }): Promise<Answer> {
+  return isPaged(asked)
+    ? pageOfTrades(db, activityPage, marketId, { ...asked, limit: asked.limit ?? ACTIVITY_ENTRIES })
+    : answer(db, activityOf, [bytes(marketId)], 'unknown_market');
 }
 
-/** `GET /trades/{marketId}`: the market's 100 latest trades. Throws RequestError `unknown_market`. */
-export function tradesOfMarket(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
-  return answer(db, tradesOf, [bytes(marketId)], 'unknown_market');
+/** `GET /trades/{marketId}`: the market's 100 latest trades, or page by page. Throws RequestError `unknown_market`. */
+export function tradesOfMarket(db: Database, { marketId, ...asked }: PageRequest & { marketId: string }): Promise<Answer> {
+  return isPaged(asked)
+    ? pageOfTrades(db, tradesPage, marketId, { ...asked, limit: asked.limit ?? TRADE_ENTRIES })
+    : answer(db, tradesOf, [bytes(marketId)], 'unknown_market');
 }
 
-/** `GET /users/{address}/activity`: the user's latest trades on a chain, and the latest payouts of resolved markets. */
+function pageOfTrades(db: Database, statement: Statement, marketId: string, { limit, cursor }: PageRequest): Promise<Answer> {
+  const [before] = keyAfter('trades', ['number'], cursor) ?? [];
+  return page(db, { list: 'trades', statement, values: [bytes(marketId), before ?? null, limit], missing: 'unknown_market' });
+}
+
+/**
+ * `GET /users/{address}/activity`: the user's latest trades on a chain, and the latest payouts of resolved markets. The cursor goes on in both lists;
+ * one that has ended stays empty.
+ */
 export function userActivity(
-  db: Database, { user, chainId, limit = USER_ACTIVITY_LIMIT.byDefault }: { user: string; chainId: number; limit?: number },
+  db: Database, { user, chainId, ...asked }: PageRequest & { user: string; chainId: number },
 ): Promise<Answer> {
-  return answer(db, activityOfUser, [bytes(user), chainId, limit]);
+  const { limit = USER_ACTIVITY_LIMIT.byDefault, cursor } = asked;
+  const [trade = null, payout = null] = keyAfter('user_activity', ['number', 'number'], cursor) ?? [];
+  const list = isPaged(asked) ? 'user_activity' : undefined;
+  return page(db, { list, statement: activityOfUser, values: [bytes(user), chainId, limit, trade, payout] });
+}
+
+/** SQL: the key of the page's last entry; null where the page is not full. */
+function lastNumber(of: string, limit: string): string {
+  return `(select case when count(*) = ${limit}::integer then json_build_array(min(number))::text end from ${of})`;
 }
 
 function latest(limit: number, columns: string): string {
   return jsonArray(`
-    select ${columns}, ${hex('buyer')} as buyer, ${hex('seller')} as seller, ${proof}
+    select ${columns}, ${parties}, ${proof}
     from trades where market_id = $1 and settlement <> 3 order by number desc limit ${limit}`);
 }
 
@@ -73,7 +132,8 @@ function latest(limit: number, columns: string): string {
 function asRole(role: 'buyer' | 'seller'): string {
   return `(
     select trades.*, question, '${role}' as "userRole" from trades join markets using (market_id)
-    where ${role} = $1 and settlement <> 3 and chain_id = $2::bigint and exists (select from markets where chain_id = $2::bigint)
+    where ${role} = $1 and settlement <> 3 and chain_id = $2::bigint and exists (select from chain_volumes where chain_id = $2::bigint)
+      and trades.number < coalesce($4::bigint, ${Number.MAX_SAFE_INTEGER})
     order by trades.number desc limit $3::integer)`;
 }
 
@@ -88,35 +148,38 @@ const trade = {
 export const getMarketActivity = defineEndpoint({
   ...ofMarket,
   id: 'getMarketActivity', path: '/api/v1/activity/{marketId}', summary: 'The 50 latest trades of a market',
-  description: 'Newest first. `txHash` is empty until a settlement transaction is sent.',
+  description: `Newest first. \`txHash\` is empty until a settlement transaction is sent. ${IN_PAGES}`,
+  parameters: { ...ofMarket.parameters, ...pageParameters({ byDefault: ACTIVITY_ENTRIES, max: TRADES_MAX }) },
   answer: {
     description: 'The trades.',
     schema: field.answer('MarketActivity', {
-      marketId: field.Bytes32, activity: Type.Array(field.answer('MarketActivityEntry', tradeFields), { maxItems: ACTIVITY_ENTRIES }),
+      marketId: field.Bytes32, activity: Type.Array(field.answer('MarketActivityEntry', tradeFields)), nextCursor: NextCursor,
     }),
     examples: { 'one trade': { marketId: example.marketId, activity: [trade] } },
   },
-}, ({ db }: Reads) => (params) => activityOfMarket(db, params));
+}, ({ db, share }: SharedReads) => share('activity', ['markets', 'trades'], (params) => activityOfMarket(db, params)));
 
 export const listTrades = defineEndpoint({
   ...ofMarket,
   id: 'listTrades', path: '/api/v1/trades/{marketId}', summary: 'The 100 latest trades of a market',
-  description: 'Newest first, with the outcome traded. `txHash` is empty until a settlement transaction is sent.',
+  description: `Newest first, with the outcome traded. \`txHash\` is empty until a settlement transaction is sent. ${IN_PAGES}`,
+  parameters: { ...ofMarket.parameters, ...pageParameters({ byDefault: TRADE_ENTRIES, max: TRADES_MAX }) },
   answer: {
     description: 'The trades.',
     schema: field.answer('Trades', {
-      marketId: field.Bytes32, trades: Type.Array(field.answer('Trade', { ...tradeFields, outcome: field.Outcome }), { maxItems: TRADE_ENTRIES }),
-      count: field.Count,
+      marketId: field.Bytes32, trades: Type.Array(field.answer('Trade', { ...tradeFields, outcome: field.Outcome })),
+      count: field.Count, nextCursor: NextCursor,
     }),
     examples: { 'one trade': { marketId: example.marketId, trades: [{ ...trade, outcome: 0 }], count: 1 } },
   },
-}, ({ db }: Reads) => (params) => tradesOfMarket(db, params));
+}, ({ db, share }: SharedReads) => share('trades', ['markets', 'trades'], (params) => tradesOfMarket(db, params)));
 
 export const getUserActivity = defineEndpoint({
   ...read, tag: 'Users',
   id: 'getUserActivity', path: '/api/v1/users/{address}/activity', summary: 'Latest trades and payouts of a user on a chain',
-  description: 'Newest first. `settlements` has the payouts of resolved markets. `limit` applies to each of the two lists.',
-  parameters: { user: parameter.userInPath, chainId: parameter.chainId, limit: parameter.limit(USER_ACTIVITY_LIMIT) },
+  description: 'Newest first. `settlements` has the payouts of resolved markets. `limit` applies to each of the two lists, '
+    + 'and `cursor` goes on in both.',
+  parameters: { user: parameter.userInPath, chainId: parameter.chainId, ...pageParameters(USER_ACTIVITY_LIMIT) },
   answer: {
     description: 'The activity.',
     schema: field.answer('UserActivity', {
@@ -130,6 +193,7 @@ export const getUserActivity = defineEndpoint({
         winningOutcome: field.orNull(field.Outcome, '0 = YES, 1 = NO; null if the chain paid without naming a winner, half to half.'),
         timestamp: field.Seconds, txHash: field.Bytes32,
       })),
+      nextCursor: NextCursor,
     }),
     examples: {
       'one trade, one payout': {

@@ -84,6 +84,11 @@ export const PlaceOrderRequest = named('PlaceOrderRequest', record({
   ...termsSchema,
 }));
 
+/** The same with an optional signature. */
+export const CheckOrderRequest = named('CheckOrderRequest', record({
+  ...PlaceOrderRequest.properties, signature: Type.Optional(PlaceOrderRequest.properties.signature),
+}));
+
 const AnyInteger = Type.Unknown();
 /** A field with its own error code, which is also the error when the field is missing; so the shape does not require it. */
 const CheckedLater = Type.Optional(Type.Unknown());

@@ -172,21 +172,27 @@ async function refuseByBook({ view, caughtUp }: PlaceOrderParts, command: PlaceO
  * Throws what the engine would answer to the order as far as the view tells, with the same code. An order that comes too late for the
  * engine may have been accepted and forgotten: then it is found in the read models.
  */
-function refuseOrFind(parts: PlaceOrderParts, { chainId, command }: Incoming): Promise<KnownOrder> | undefined {
+function refuseOrFind(parts: PlaceOrderParts, incoming: Incoming): Promise<KnownOrder> | undefined {
+  const refusal = refusalKnown(parts, incoming);
+  if (refusal === undefined) return undefined;
+  if (refusal.code !== 'invalid_expiration') throw refusal;
+  return parts.findOrder(incoming.command.orderHash).then((known) => {
+    if (known === undefined) throw refusal;
+    return known;
+  });
+}
+
+/** Why the order is refused as far as the chain's smallest size and the view tell, the book aside; undefined when they have nothing against it. */
+export function refusalKnown(parts: PlaceOrderParts, { chainId, command }: Pick<Incoming, 'chainId' | 'command'>): RequestError | undefined {
   const { orderHash, size } = command;
   const minSize = parts.minSizeOf(chainId);
   // Every size is 1 or more: a chain that sets no smallest size costs its orders no BigInt.
   if (minSize > 1 && BigInt(size) < BigInt(minSize)) {
-    throw fieldError('size_too_small', '/order/size', `must be ${minSize} or more on chain ${chainId}, but is ${size}`, { minOrderSize: minSize });
+    return fieldError('size_too_small', '/order/size', `must be ${minSize} or more on chain ${chainId}, but is ${size}`, { minOrderSize: minSize });
   }
   const code = parts.view.refusalOf(command);
   if (code === undefined) return undefined;
-  const refusal = rejectionError({ code, subject: orderHash }, { atMs: command.at, suspendedUntilMs: parts.view.suspendedUntil(command.trader) });
-  if (code !== 'invalid_expiration') throw refusal;
-  return parts.findOrder(orderHash).then((known) => {
-    if (known === undefined) throw refusal;
-    return known;
-  });
+  return rejectionError({ code, subject: orderHash }, { atMs: command.at, suspendedUntilMs: parts.view.suspendedUntil(command.trader) });
 }
 
 /** Counts the orders that are on their way in, too. An order that never rests is not limited. */
@@ -228,7 +234,7 @@ function unfilledField({ orderNumber, timeInForce }: OrderTermsSet, events: read
   return timeInForce === 'GTC' && cancelled === undefined ? '' : `,"remainingSize":${cancelled ?? 0}`;
 }
 
-function domainOfMarket(parts: PlaceOrderParts, marketId: string): PreparedDomain | undefined {
+export function domainOfMarket(parts: PlaceOrderParts, marketId: string): PreparedDomain | undefined {
   const market = parts.view.market(marketId);
   if (market === undefined) return undefined;
   const domain = parts.domainOf(market.chainId);
@@ -244,7 +250,7 @@ interface SignatureCheck {
 }
 
 /** The signature in the form of records. Throws `invalid_signature` with all that a client needs to find its mistake. */
-function checkSignature(recovery: SignerRecovery, { domain: { domain }, digest, trader, given }: SignatureCheck): string {
+export function checkSignature(recovery: SignerRecovery, { domain: { domain }, digest, trader, given }: SignatureCheck): string {
   const bytes = signatureBytes(given);
   if (bytes === undefined) {
     throw fieldError('invalid_signature', '/signature', 'is 65 bytes: 0x and 130 hex digits', { digest: toHex(digest), recoveredSigner: null, domain });
@@ -258,7 +264,7 @@ function checkSignature(recovery: SignerRecovery, { domain: { domain }, digest, 
 }
 
 /** Throws `invalid_permit` for a permit that this trader did not sign. */
-function checkPermit(
+export function checkPermit(
   { permitDigestOf, recovery }: PlaceOrderParts, { chainId, owner, permit }: { chainId: number; owner: string; permit: Permit },
 ): void {
   const digestOf = permitDigestOf(chainId);

@@ -10,20 +10,24 @@ import type { ChainAccess } from '../chain/chain-access.js';
 import type { ChainWatch } from '../chain/chain-watch.js';
 import { minOrderSizeOf } from '../chain/chain.js';
 import { createExposures } from '../chain/exposures.js';
+import { createHoldingsReader } from '../chain/holdings.js';
 import type { SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
+import { createAccount, type AccountParts } from './account.js';
 import { createCancelAfter } from './cancel-after.js';
 import { createCancelAll } from './cancel-all.js';
 import { createCancelOrder, type CancelOrderHandler, type CancelOrderParts } from './cancel-order.js';
 import { createCancelOrders } from './cancel-orders.js';
 import { createCaughtUp } from './caught-up.js';
+import { createCheckOrder, type CheckOrderParts } from './check-order.js';
 import { createCommandWriter } from './command-writer.js';
-import { orderEndpoints } from './endpoints.js';
+import { askedEndpoints, orderEndpoints } from './endpoints.js';
 import { createOrderFinder, type FindRecordedOrder } from './order-finder.js';
 import { createOrderPlacing, createPlaceOrder, type PlaceOrderHandler } from './place-order.js';
 import { createPlaceOrders } from './place-orders.js';
 import { createReduceOrder } from './reduce-order.js';
 import { queueState, recoveryState } from './role-state.js';
+import { createTradingStatus } from './trading-status.js';
 import { createPositionSync, type PositionReads } from './sync-position.js';
 
 /** A client whose command has no outcome within this time gets `outcome_unknown`. */
@@ -80,11 +84,12 @@ export const api: Role<ApiPorts, ServingRole> = {
     const findOrder = createOrderFinder(view, reads.order);
     const domainOf = (chainId: number) => domains.get(chainId);
     const caughtUp = createCaughtUp({ log, view, outcomeOf, withinMs: ANSWER_WITHIN_MS });
-    const placing = createOrderPlacing({
+    const parts: CheckOrderParts = {
       view, caughtUp, domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
       permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
       maxOpenOrders: limits.maxOpenOrders, minSizeOf: (chainId) => minOrderSizeOf(chains.get(chainId)?.chain),
-    });
+    };
+    const placing = createOrderPlacing(parts);
     const cancelOrder = createCancelOrder({ auth: ports.cancelAuth, domainOf, recovery, submit, findOrder, now });
     const signed = { view, auth: ports.cancelAuth, domains, recovery, submit, findOrder, originalOutcome: outcomeOf, caughtUp, now };
     const placeOrders = createPlaceOrders({ placing, submitAll, counted: (result) => { metrics.order(result); }, failed: ports.failed });
@@ -93,12 +98,18 @@ export const api: Role<ApiPorts, ServingRole> = {
       placeOrder: admitted(admit, 'order', createPlaceOrder(placing)), cancelOrder: admitted(admit, 'other', cancelOrder),
     });
     return {
-      routes: serve(orderEndpoints, {
-        ...orders, placeOrders: admitted(admit, 'order', placeOrders),
-        cancelOrders: admitted(admit, 'other', createCancelOrders(signed)), cancelAll: admitted(admit, 'other', createCancelAll(signed)),
-        cancelAfter: admitted(admit, 'order', createCancelAfter(signed)), reduceOrder: admitted(admit, 'other', createReduceOrder(signed)),
-        syncPosition: admitted(admit, 'other', syncPosition),
-      }),
+      routes: [
+        ...serve(orderEndpoints, {
+          ...orders, placeOrders: admitted(admit, 'order', placeOrders),
+          cancelOrders: admitted(admit, 'other', createCancelOrders(signed)), cancelAll: admitted(admit, 'other', createCancelAll(signed)),
+          cancelAfter: admitted(admit, 'order', createCancelAfter(signed)), reduceOrder: admitted(admit, 'other', createReduceOrder(signed)),
+          syncPosition: admitted(admit, 'other', syncPosition),
+        }),
+        ...serve(askedEndpoints, {
+          checkOrder: createCheckOrder(parts), account: createAccount({ view, holdingsOf: holdingsReaders(chains) }),
+          tradingStatus: createTradingStatus({ view, admit }),
+        }),
+      ],
       failed: neverFails,
       state: [
         replicaState, reading(queueState, () => [{ queued: commits.queued() }]),
@@ -140,6 +151,12 @@ function admitted<Request extends unknown[], Answered>(
     admit(what);
     return handler(...request);
   };
+}
+
+/** Readers of balances by chain id. */
+function holdingsReaders(chains: ApiPorts['chains']): AccountParts['holdingsOf'] {
+  const readers = new Map([...chains].map(([chainId, { chain, clientRpc }]) => [chainId, createHoldingsReader({ chain, rpc: clientRpc })]));
+  return (chainId) => readers.get(chainId);
 }
 
 /** The exposure checks by chain id, for chains with the check on. Begins with every chain, also without the check: permits need its stablecoin. */

@@ -4,11 +4,11 @@
  */
 import { formatUint64 } from '../book/uint64.js';
 import type { PlaceOrder } from '../records/commands.js';
-import type { RejectionCode } from '../records/events.js';
+import type { Event, RejectionCode } from '../records/events.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
 import { isResolved } from '../rules/boundaries.js';
 import { chainCursor } from '../rules/chain-cursor.js';
-import { nextDue, refusalByBook, refusalOf } from '../rules/decide.js';
+import { decide, nextDue, refusalByBook, refusalOf } from '../rules/decide.js';
 import {
   FILLED, OPEN, findMarket, marketOf, marketOfToken, ownerOf,
   type Boundary, type ChainCursor, type Market, type OpenProposal, type OpenRelay, type QuickTerms, type State,
@@ -82,6 +82,8 @@ export interface EngineView {
   refusalOf(order: PlaceOrder): RejectionCode | undefined;
   /** Why the book, as it is, stands in the way of an order that `refusalOf` does not refuse; undefined when it does not. */
   refusalByBook(order: PlaceOrder): RejectionCode | undefined;
+  /** The events that this order would cause as the next command, decided by the engine's own rules; the state stays as it is. */
+  outcomeIf(order: PlaceOrder): readonly Event[];
   /** Until when the engine rejects the trader's new orders (`trader_suspended`), in milliseconds since the Unix epoch; 0 for never suspended. */
   suspendedUntil(trader: string): number;
   /** The number of the trader's open orders in all markets. Orders that a sweep will cancel count until they are cancelled. */
@@ -144,6 +146,7 @@ export function viewOf(engine: Engine): EngineView {
     order: (orderHash) => orderView(state, orderHash),
     refusalOf: (order) => refusalAhead(state, order),
     refusalByBook: (order) => refusalByBook(state, order),
+    outcomeIf: (order) => decide(atTime(state, order.at), order, state.position),
     suspendedUntil: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.latestDefault?.suspendedUntil ?? 0,
     openOrderCount: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.openCount ?? 0,
     switchOf: (asked) => switchOf(state, asked),
@@ -165,6 +168,11 @@ export function viewOf(engine: Engine): EngineView {
     cursor: (chainId) => chainCursor(state, chainId),
     chains: () => state.chains.keys(),
   };
+}
+
+/** The same state at a later time of the history; for reading only. */
+function atTime(state: State, at: number): State {
+  return at <= state.now ? state : Object.create(state, { now: { value: at } }) as State;
 }
 
 /** The last block whose facts are all recorded; undefined before the first one, and while facts of a later block are being recorded. */

@@ -8,6 +8,7 @@ import {
 
 /**
  * `opened_position` is the log position of the market's MarketOpened.
+ * `proposal`: 0 none that was not rejected, 1 proposed, 2 disputed. `state`: 0 open, 1 expired, 2 proposed, 3 disputed, 4 resolved.
  * `yes_token`, `no_token`: the ERC-1155 ids of the shares; null for a market without a chain. A resolved market without a `winning_outcome` is paid
  * half to half.
  */
@@ -29,22 +30,41 @@ create table markets (
   yes_token numeric(78),
   no_token numeric(78),
   created_at_ms bigint not null,
-  opened_position bigint not null
+  opened_position bigint not null,
+  proposal smallint not null default 0,
+  state smallint not null generated always as (case when resolved then 4 when proposal > 0 then proposal + 1 when closed then 1 else 0 end) stored
 )`, `
-create index markets_by_contract on markets (contract_address)`];
+create index markets_by_contract on markets (contract_address)`, `
+create index markets_standard on markets (number) where kind = 'standard'`, `
+create index markets_unresolved on markets (number) where kind = 'standard' and not resolved`, `
+create index markets_by_state on markets (state, number) where kind = 'standard'`, `
+create index markets_by_category on markets (category, state, number) where kind = 'standard'`, `
+create index markets_by_expiration on markets (expiration, number) where kind = 'standard'`, `
+create index markets_unresolved_by_expiration on markets (expiration, number) where kind = 'standard' and not resolved`, `
+create index markets_by_state_and_expiration on markets (state, expiration, number) where kind = 'standard'`, `
+create index markets_by_words on markets using gin (to_tsvector('simple', question)) where kind = 'standard'`];
+
+/** The values of the column `proposal`, and what a batch may do with it besides. */
+const NONE = 0;
+const PROPOSED = 1;
+const DISPUTED = 2;
+/** The proposal, if there is one, is disputed. */
+const DISPUTE = -1;
+const UNCHANGED_PROPOSAL = -2;
 
 const INSERT_MARKETS = {
   name: 'insert_markets',
   text: `
     insert into markets (number, market_id, question, description, category, contract_address, maker, expiration, chain_id, kind,
-      created_at_ms, opened_position, closed, resolved, winning_outcome, yes_token, no_token)
+      created_at_ms, opened_position, closed, resolved, winning_outcome, yes_token, no_token, proposal)
     select (select coalesce(max(number) + 1, 0) from markets) + place, market_id, question, description, category,
       contract_address, maker, expiration, chain_id, kind, created_at_ms, opened_position, closed, resolved, nullif(winning_outcome, -1),
-      yes_token, no_token
+      yes_token, no_token, proposal
     from unnest($1::integer[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bigint[], $9::bigint[],
-      $10::text[], $11::bigint[], $12::bigint[], $13::boolean[], $14::boolean[], $15::smallint[], $16::numeric[], $17::numeric[])
+      $10::text[], $11::bigint[], $12::bigint[], $13::boolean[], $14::boolean[], $15::smallint[], $16::numeric[], $17::numeric[],
+      $18::smallint[])
       as opened (place, market_id, question, description, category, contract_address, maker, expiration, chain_id, kind,
-        created_at_ms, opened_position, closed, resolved, winning_outcome, yes_token, no_token)`,
+        created_at_ms, opened_position, closed, resolved, winning_outcome, yes_token, no_token, proposal)`,
 };
 
 /** A closed or resolved market stays closed or resolved, and keeps its tokens. */
@@ -53,18 +73,24 @@ const CHANGE_MARKETS = {
   text: `
     update markets set closed = closed or now_closed, resolved = resolved or now_resolved,
       winning_outcome = coalesce(nullif(winner, -1), winning_outcome),
-      yes_token = coalesce(changed.yes, yes_token), no_token = coalesce(changed.no, no_token)
-    from unnest($1::bytea[], $2::boolean[], $3::boolean[], $4::smallint[], $5::numeric[], $6::numeric[])
-      as changed (id, now_closed, now_resolved, winner, yes, no)
+      yes_token = coalesce(changed.yes, yes_token), no_token = coalesce(changed.no, no_token),
+      proposal = case changed.proposal when ${UNCHANGED_PROPOSAL} then markets.proposal when ${DISPUTE} then sign(markets.proposal) * ${DISPUTED}
+        else changed.proposal end
+    from unnest($1::bytea[], $2::boolean[], $3::boolean[], $4::smallint[], $5::numeric[], $6::numeric[], $7::smallint[])
+      as changed (id, now_closed, now_resolved, winner, yes, no, proposal)
     where market_id = id`,
 };
 
-/** What happens to a market after it is opened: whether it is closed and resolved, its winner (-1 while there is none), and its tokens. */
+/**
+ * What happens to a market after it is opened: whether it is closed and resolved, its winner (-1 while there is none), its tokens, and its
+ * proposal.
+ */
 interface Later {
   closed: boolean;
   resolved: boolean;
   winner: MarketOutcome | -1;
   tokens?: MarketTokenized;
+  proposal: number;
 }
 
 interface Opened extends Later {
@@ -79,18 +105,26 @@ interface Changes {
   readonly older: Map<string, Later>;
 }
 
-const UNCHANGED: Later = { closed: false, resolved: false, winner: -1 };
+const UNCHANGED: Later = { closed: false, resolved: false, winner: -1, proposal: UNCHANGED_PROPOSAL };
 
 const EVENTS: Handlers<Changes> = {
-  MarketOpened: ({ opened }, event, { position, at }) => { opened.set(event.marketId, { event, position, at, ...UNCHANGED }); },
+  MarketOpened: ({ opened }, event, { position, at }) => { opened.set(event.marketId, { event, position, at, ...UNCHANGED, proposal: NONE }); },
   MarketTokenized: (changes, event) => { laterOf(changes, event.marketId).tokens = event; },
   MarketClosed: (changes, { marketId }) => { laterOf(changes, marketId).closed = true; },
   MarketResolved: (changes, { marketId, winningOutcome: winner }) => { Object.assign(laterOf(changes, marketId), { resolved: true, winner }); },
   MarketHalved: (changes, { marketId }) => { laterOf(changes, marketId).resolved = true; },
+  // The engine keeps one proposal per market, so a dispute and a rejection are of the latest one.
+  ResolutionProposed: (changes, { marketId }) => { laterOf(changes, marketId).proposal = PROPOSED; },
+  ResolutionDisputed: (changes, { marketId }) => {
+    const later = laterOf(changes, marketId);
+    if (later.proposal === PROPOSED) later.proposal = DISPUTED;
+    else if (later.proposal === UNCHANGED_PROPOSAL) later.proposal = DISPUTE;
+  },
+  ResolutionRejected: (changes, { marketId }) => { laterOf(changes, marketId).proposal = NONE; },
 };
 
 export const markets: Projection = {
-  name: 'markets', version: 5, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'markets', version: 6, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
@@ -129,5 +163,6 @@ function laterColumns(rows: readonly Later[]): unknown[] {
     int2Array(rows.map(({ winner }) => winner)),
     numericArray(rows.map(({ tokens }) => tokens === undefined ? 'NULL' : BigInt(tokens.yesToken))),
     numericArray(rows.map(({ tokens }) => tokens === undefined ? 'NULL' : BigInt(tokens.noToken))),
+    int2Array(rows.map(({ proposal }) => proposal)),
   ];
 }

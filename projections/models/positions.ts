@@ -1,23 +1,45 @@
 /** The `positions` projection: every user's holdings in every market, with their average cost, as settled on the chain. */
-import type { FillSettled, PositionSynced, SharesTransferred } from '../../engine/records/events.js';
+import type { FillSettled, MarketOpened, PositionSynced, SharesTransferred } from '../../engine/records/events.js';
 import { NO, YES, type MarketOutcome } from '../../engine/records/fields.js';
-import { byteaArray, int4Array, numericArray } from '../columns.js';
+import { booleanArray, byteaArray, int4Array, int8Array, numericArray } from '../columns.js';
 import {
   foldEvents, handledBy, placedAt, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
 } from '../projection.js';
 
-/** The columns that change have no index, and each page has free space: so an update writes one row version and no index entries. */
+/**
+ * `chain_id` and `opened_position` are the market's: null for a market that was never opened. `held`: whether any share or cost is left.
+ * `market_holders` counts the users who have more than 0 shares. Each page has free space, so that an update of a row stays on its page.
+ */
 const TABLES = [`
 create table positions (
   market_id bytea not null,
   user_address bytea not null,
+  chain_id bigint,
+  opened_position bigint,
   yes_shares numeric not null,
   no_shares numeric not null,
   yes_cost numeric not null,
   no_cost numeric not null,
+  held boolean not null,
   primary key (market_id, user_address)
 ) with (fillfactor = 70)`, `
-create index positions_by_user on positions (user_address)`];
+create index positions_by_user on positions (user_address, chain_id, opened_position) where held`, `
+create index positions_by_size on positions (market_id, (greatest(yes_shares, 0) + greatest(no_shares, 0)) desc, user_address)
+  where yes_shares > 0 or no_shares > 0`, `
+create table position_markets (
+  market_id bytea primary key,
+  chain_id bigint not null,
+  opened_position bigint not null
+)`, `
+create table market_holders (
+  market_id bytea primary key,
+  holders bigint not null
+)`];
+
+const ADD_MARKETS = {
+  name: 'add_position_markets',
+  text: 'insert into position_markets (market_id, chain_id, opened_position) select * from unnest($1::bytea[], $2::bigint[], $3::bigint[])',
+};
 
 const LOAD_POSITIONS = {
   name: 'load_positions',
@@ -32,13 +54,25 @@ const WRITE_POSITIONS = {
   name: 'write_positions',
   text: `
     with changed as (
-      update positions set yes_shares = now.yes_shares, no_shares = now.no_shares, yes_cost = now.yes_cost, no_cost = now.no_cost
-      from unnest($7::bytea[], $8::bytea[], $9::numeric[], $10::numeric[], $11::numeric[], $12::numeric[])
-        as now (market_id, user_address, yes_shares, no_shares, yes_cost, no_cost)
+      update positions set yes_shares = now.yes_shares, no_shares = now.no_shares, yes_cost = now.yes_cost, no_cost = now.no_cost,
+        held = now.held
+      from unnest($8::bytea[], $9::bytea[], $10::numeric[], $11::numeric[], $12::numeric[], $13::numeric[], $14::boolean[])
+        as now (market_id, user_address, yes_shares, no_shares, yes_cost, no_cost, held)
       where positions.market_id = now.market_id and positions.user_address = now.user_address
     )
-    insert into positions (market_id, user_address, yes_shares, no_shares, yes_cost, no_cost)
-    select * from unnest($1::bytea[], $2::bytea[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[])`,
+    insert into positions (market_id, user_address, chain_id, opened_position, yes_shares, no_shares, yes_cost, no_cost, held)
+    select market_id, user_address, chain_id, opened_position, yes_shares, no_shares, yes_cost, no_cost, held
+    from unnest($1::bytea[], $2::bytea[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[], $7::boolean[])
+      as made (market_id, user_address, yes_shares, no_shares, yes_cost, no_cost, held)
+      left join position_markets using (market_id)`,
+};
+
+/** A market has its row from its first position on; a count of 0 keeps it. */
+const COUNT_HOLDERS = {
+  name: 'count_holders',
+  text: `
+    insert into market_holders (market_id, holders) select * from unnest($1::bytea[], $2::bigint[])
+    on conflict (market_id) do update set holders = market_holders.holders + excluded.holders where excluded.holders <> 0`,
 };
 
 /** The number of rows remembered between batches. */
@@ -57,15 +91,22 @@ interface Position {
   readonly holdings: [Holding, Holding];
 }
 
+/** A batch's changes. */
+interface Changes {
+  readonly opened: { readonly event: MarketOpened; readonly position: number }[];
+  readonly moves: Move[];
+}
+
 /** A transfer to the same user, or of 0 shares, is ignored: it must not create a row. */
-const EVENTS: Handlers<Move[]> = {
-  FillSettled: (moves, event) => { moves.push(event); },
-  SharesTransferred: (moves, event) => { if (event.from !== event.to && event.amount !== '0') moves.push(event); },
-  PositionSynced: (moves, event) => { moves.push(event); },
+const EVENTS: Handlers<Changes> = {
+  MarketOpened: ({ opened }, event, { position }) => { opened.push({ event, position }); },
+  FillSettled: ({ moves }, event) => { moves.push(event); },
+  SharesTransferred: ({ moves }, event) => { if (event.from !== event.to && event.amount !== '0') moves.push(event); },
+  PositionSynced: ({ moves }, event) => { moves.push(event); },
 };
 
 export const positions: Projection = {
-  name: 'positions', version: 3, tables: TABLES, handles: handledBy(EVENTS),
+  name: 'positions', version: 4, tables: TABLES, handles: handledBy(EVENTS),
   start: () => {
     const memory = remember<string, Position>(REMEMBERED);
     return (batch, query) => fold(batch, query, memory);
@@ -78,8 +119,17 @@ const NOTHING: Holding = { shares: 0n, cost: 0n };
 const NOBODY = `0x${'0'.repeat(40)}`;
 
 async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Remembered<string, Position>): Promise<void> {
-  const moves = foldEvents(EVENTS, batch, []);
-  if (moves.length === 0) return;
+  const { opened, moves } = foldEvents(EVENTS, batch, { opened: [], moves: [] });
+  const added = opened.length === 0
+    ? undefined
+    : query(ADD_MARKETS, [
+        byteaArray(opened.map(({ event }) => event.marketId)), int8Array(opened.map(({ event }) => event.chainId)),
+        int8Array(opened.map(({ position }) => position)),
+      ]);
+  await Promise.all([added, moves.length === 0 ? undefined : foldMoves(moves, query, memory)]);
+}
+
+async function foldMoves(moves: readonly Move[], query: Query, memory: Remembered<string, Position>): Promise<void> {
   const touched = new Map<string, Position>();
   const unknown: Position[] = [];
   for (const move of moves) {
@@ -96,6 +146,8 @@ async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Remem
     }
   }
   if (unknown.length > 0) await load(unknown, query);
+  const rows = [...touched.values()];
+  const held = rows.map(holdsShares);
   for (const move of moves) {
     apply(move, (user) => {
       const position = touched.get(move.marketId + user);
@@ -103,10 +155,22 @@ async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Remem
       return position.holdings;
     });
   }
-  const rows = [...touched.values()];
   const added = rows.filter(({ stored }) => !stored);
-  await query(WRITE_POSITIONS, [...columnsOf(added), ...columnsOf(rows.filter(({ stored }) => stored))]);
+  await Promise.all([
+    query(WRITE_POSITIONS, [...columnsOf(added), ...columnsOf(rows.filter(({ stored }) => stored))]),
+    countHolders(rows.map((row, i) => ({ marketId: row.marketId, change: Number(holdsShares(row)) - Number(held[i]) })), query),
+  ]);
   for (const position of added) position.stored = true;
+}
+
+function holdsShares({ holdings }: Position): boolean {
+  return holdings.some(({ shares }) => shares > 0n);
+}
+
+async function countHolders(changes: readonly { readonly marketId: string; readonly change: number }[], query: Query): Promise<void> {
+  const counts = new Map<string, number>();
+  for (const { marketId, change } of changes) counts.set(marketId, (counts.get(marketId) ?? 0) + change);
+  await query(COUNT_HOLDERS, [byteaArray([...counts.keys()]), int8Array([...counts.values()])]);
 }
 
 function columnsOf(rows: readonly Position[]): unknown[] {
@@ -115,6 +179,7 @@ function columnsOf(rows: readonly Position[]): unknown[] {
     byteaArray(rows.map(({ user }) => user)),
     ...[YES, NO].map((outcome) => numericArray(rows.map(({ holdings }) => holdings[outcome].shares))),
     ...[YES, NO].map((outcome) => numericArray(rows.map(({ holdings }) => holdings[outcome].cost))),
+    booleanArray(rows.map(({ holdings }) => holdings.some(({ shares, cost }) => shares !== 0n || cost !== 0n))),
   ];
 }
 

@@ -1,6 +1,7 @@
-/** The `prices` projection: the prices of each asset in the 20 minutes before its newest one. */
+/** The `prices` projection: the prices of each asset in the 20 minutes before its newest one, and its candles since the beginning. */
 import type { PriceRecorded } from '../../engine/records/events.js';
-import { int8Array, numericArray, textArray } from '../columns.js';
+import { int4Array, int8Array, numericArray, textArray } from '../columns.js';
+import { CANDLE_INTERVALS_S } from './candles.js';
 import {
   foldEvents, handledBy, type FoldedOutcome, type Handlers, type Projection, type Query,
 } from '../projection.js';
@@ -8,6 +9,9 @@ import {
 /**
  * `position` is the log position of the price's RecordPrice. `price` is in units of 1e-8 US dollars, and fits into 63 bits. Each asset has the
  * prices of the 20 minutes before its newest one.
+ *
+ * A price counts for the candles if it is of a later second than every price before it: so a candle is complete when a later one has begun. A
+ * price that only decides a quick market can be older. `interval_s` and `start` are in seconds.
  */
 const TABLES = [`
 create table prices (
@@ -17,7 +21,18 @@ create table prices (
   price numeric(19) not null,
   published_at_ms bigint not null
 )`, `
-create index prices_by_asset on prices (asset, published_at_ms)`];
+create index prices_by_asset on prices (asset, published_at_ms)`, `
+create table price_candles (
+  asset text not null,
+  interval_s integer not null,
+  start bigint not null,
+  open numeric(19) not null,
+  high numeric(19) not null,
+  low numeric(19) not null,
+  close numeric(19) not null,
+  prices bigint not null,
+  primary key (asset, interval_s, start)
+) with (fillfactor = 80)`];
 
 /** How far back prices are shown, by the time of their publication. */
 const KEPT_MS = 20 * 60_000;
@@ -36,6 +51,21 @@ const FORGET_PRICES = {
     where prices.asset = kept.asset and published_at_ms < newest_ms - ${KEPT_MS}`,
 };
 
+const NEWEST_PRICES = {
+  name: 'newest_prices',
+  text: 'select asset, max(published_at_ms) from prices where asset = any($1::text[]) group by asset',
+};
+
+const WRITE_PRICE_CANDLES = {
+  name: 'write_price_candles',
+  text: `
+    insert into price_candles (asset, interval_s, start, open, high, low, close, prices)
+    select * from unnest($1::text[], $2::integer[], $3::bigint[], $4::numeric[], $5::numeric[], $6::numeric[], $7::numeric[], $8::bigint[])
+    on conflict (asset, interval_s, start) do update
+      set high = greatest(price_candles.high, excluded.high), low = least(price_candles.low, excluded.low), close = excluded.close,
+        prices = price_candles.prices + excluded.prices`,
+};
+
 interface Row {
   readonly event: PriceRecorded;
   readonly position: number;
@@ -45,19 +75,82 @@ const EVENTS: Handlers<Row[]> = {
   PriceRecorded: (rows, event, { position }) => { rows.push({ event, position }); },
 };
 
+/** When the newest price of an asset was published, in milliseconds. */
+type Newest = Map<string, number>;
+
 export const prices: Projection = {
-  name: 'prices', version: 1, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'prices', version: 2, tables: TABLES, handles: handledBy(EVENTS),
+  start: () => {
+    const newest: Newest = new Map();
+    return (batch, query) => fold(batch, query, newest);
+  },
 };
 
-async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
+async function fold(batch: readonly FoldedOutcome[], query: Query, newest: Newest): Promise<void> {
   const rows = foldEvents(EVENTS, batch, []);
   if (rows.length === 0) return;
-  await query(INSERT_PRICES, [
-    int8Array(rows.map(({ position }) => position)),
-    textArray(rows.map(({ event }) => event.asset)),
-    textArray(rows.map(({ event }) => event.source)),
-    numericArray(rows.map(({ event }) => event.price)),
-    int8Array(rows.map(({ event }) => event.publishedAt)),
+  await loadNewest(rows, newest, query);
+  const candles = candlesOf(rows.filter(({ event }) => isNewer(event, newest)));
+  await Promise.all([
+    query(INSERT_PRICES, [
+      int8Array(rows.map(({ position }) => position)),
+      textArray(rows.map(({ event }) => event.asset)),
+      textArray(rows.map(({ event }) => event.source)),
+      numericArray(rows.map(({ event }) => event.price)),
+      int8Array(rows.map(({ event }) => event.publishedAt)),
+    ]),
+    query(FORGET_PRICES, []),
+    query(WRITE_PRICE_CANDLES, [
+      textArray(candles.map(({ asset }) => asset)),
+      int4Array(candles.map(({ interval }) => interval)),
+      int8Array(candles.map(({ start }) => start)),
+      ...(['open', 'high', 'low', 'close'] as const).map((price) => numericArray(candles.map((candle) => candle[price]))),
+      int8Array(candles.map((candle) => candle.prices)),
+    ]),
   ]);
-  await query(FORGET_PRICES, []);
+}
+
+async function loadNewest(rows: readonly Row[], newest: Newest, query: Query): Promise<void> {
+  const unknown = new Set(rows.map(({ event }) => event.asset).filter((asset) => !newest.has(asset)));
+  if (unknown.size === 0) return;
+  for (const [asset, at] of await query<[string, string]>(NEWEST_PRICES, [textArray([...unknown])])) newest.set(asset, Number(at));
+}
+
+/** Whether the price is of a later second than all before it; it is one of them from now on. */
+function isNewer({ asset, publishedAt }: PriceRecorded, newest: Newest): boolean {
+  const before = newest.get(asset) ?? -1;
+  newest.set(asset, Math.max(before, publishedAt));
+  return Math.floor(publishedAt / 1_000) > Math.floor(before / 1_000);
+}
+
+interface PriceCandle {
+  readonly asset: string;
+  readonly interval: number;
+  readonly start: number;
+  readonly open: bigint;
+  high: bigint;
+  low: bigint;
+  close: bigint;
+  prices: number;
+}
+
+function candlesOf(rows: readonly Row[]): PriceCandle[] {
+  const candles = new Map<string, PriceCandle>();
+  for (const { event: { asset, publishedAt, price: digits } } of rows) {
+    const price = BigInt(digits);
+    for (const interval of CANDLE_INTERVALS_S) {
+      const start = Math.floor(publishedAt / 1_000 / interval) * interval;
+      const key = `${asset} ${interval} ${start}`;
+      const candle = candles.get(key);
+      if (candle === undefined) {
+        candles.set(key, { asset, interval, start, open: price, high: price, low: price, close: price, prices: 1 });
+        continue;
+      }
+      if (price > candle.high) candle.high = price;
+      if (price < candle.low) candle.low = price;
+      candle.close = price;
+      candle.prices += 1;
+    }
+  }
+  return [...candles.values()];
 }

@@ -1,6 +1,8 @@
 /** The `trades` projection: every fill with its settlement, the transactions signed to settle it, and the volumes without failed fills. */
-import type { FillFailed, FillMatched, SettlementSubmitted } from '../../engine/records/events.js';
+import type { FillFailed, FillMatched, MarketOpened, SettlementSubmitted } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
+import { CANDLE_TABLES, remakeCandles, writeCandles, type TimedTrade } from './candles.js';
+import { addMarkets, VOLUME_TABLES, writeVolumes, type Traded } from './trade-volumes.js';
 import {
   foldEvents, handledBy, InconsistentHistory, type FoldedOutcome, type Handlers, type Projection, type Query,
 } from '../projection.js';
@@ -37,6 +39,7 @@ create index trades_by_seller on trades (seller, number) where settlement <> 3`,
 create index trades_by_maker on trades (maker_number)`, `
 create index trades_by_taker on trades (taker_number)`, `
 create index trades_unsettled on trades (number) where settlement < 2`, `
+create index trades_unsettled_by_market on trades (market_id, number) where settlement < 2`, `
 create index trades_failed on trades (settled_at_ms, settled_position) where settlement = 3`, `
 create index trades_by_transaction on trades (tx_hash) where tx_hash is not null`, `
 create table submissions (
@@ -47,18 +50,7 @@ create table submissions (
   position bigint not null,
   at_ms bigint not null,
   primary key (tx_hash, fill)
-)`, `
-create table market_volumes (
-  market_id bytea primary key,
-  volume numeric not null,
-  trades bigint not null
-)`, `
-create table minute_volumes (
-  market_id bytea not null,
-  minute bigint not null,
-  volume numeric not null,
-  primary key (market_id, minute)
-)`];
+)`, ...VOLUME_TABLES, ...CANDLE_TABLES];
 
 /** The values of the column `settlement`. */
 const MATCHED = 0;
@@ -66,11 +58,10 @@ const PENDING = 1;
 const CONFIRMED = 2;
 const FAILED = 3;
 
-/** Writes new trades and the volumes. */
+/** Writes new trades, after the volumes. */
 const WRITE_TRADES = {
   name: 'write_trades',
   text: `
-    with ${addVolumes(19)}
     insert into trades (number, market_id, outcome, price, size, cost, taker_side, maker_number, taker_number, buyer, seller,
       position, at_ms, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
     select * from unnest($1::bigint[], $2::bytea[], $3::smallint[], $4::integer[], $5::numeric[], $6::numeric[], $7::smallint[],
@@ -128,9 +119,11 @@ interface Changes {
   readonly older: Map<number, Settlement>;
   readonly submissions: Submission[];
   readonly failed: FillFailed[];
+  readonly opened: MarketOpened[];
 }
 
 const EVENTS: Handlers<Changes> = {
+  MarketOpened: ({ opened }, event) => { opened.push(event); },
   FillMatched: ({ matched }, event, { position, at }) => { matched.set(event.fill, { event, position, at, settlement: UNSETTLED }); },
   SettlementSubmitted: (changes, event, { position, at }) => {
     changes.submissions.push({ event, position, at });
@@ -147,25 +140,33 @@ const EVENTS: Handlers<Changes> = {
 };
 
 export const trades: Projection = {
-  name: 'trades', version: 3, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'trades', version: 4, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
-  const { matched, older, submissions, failed } = foldEvents(EVENTS, batch, {
-    matched: new Map(), older: new Map(), submissions: [], failed: [],
+  const { matched, older, submissions, failed, opened } = foldEvents(EVENTS, batch, {
+    matched: new Map(), older: new Map(), submissions: [], failed: [], opened: [],
   });
   const [madeAt] = await Promise.all([
     settleOlder(older, query), submissions.length > 0 ? query(WRITE_SUBMISSIONS, submissionColumns(submissions)) : undefined,
+    addMarkets(opened, query),
   ]);
-  const traded: Traded[] = [...matched.values()].map(({ event: { marketId, cost }, at }) => ({ marketId, at, cost: BigInt(cost), count: 1 }));
-  for (const { fill, marketId, cost } of failed) {
-    const at = matched.get(fill)?.at ?? madeAt.get(fill);
-    if (at === undefined) throw settledTwice(fill);
-    traded.push({ marketId, at, cost: -BigInt(cost), count: -1 });
+  const made = [...matched.values()];
+  const traded: Traded[] = made.map(({ event, at }) => ({ ...event, at, count: 1 }));
+  const failedOlder: TimedTrade[] = [];
+  for (const event of failed) {
+    const at = matched.get(event.fill)?.at ?? madeAt.get(event.fill);
+    if (at === undefined) throw settledTwice(event.fill);
+    traded.push({ ...event, at, count: -1 });
+    if (!matched.has(event.fill)) failedOlder.push({ event, at });
   }
-  if (traded.length > 0) await query(WRITE_TRADES, [...tradeColumns([...matched.values()]), ...volumeColumns(traded)]);
+  if (traded.length === 0) return;
+  await Promise.all([
+    writeVolumes(traded, query), made.length > 0 ? query(WRITE_TRADES, tradeColumns(made)) : undefined,
+    writeCandles(made.filter(({ settlement }) => settlement.settlement !== FAILED), query), remakeCandles(failedOlder, query),
+  ]);
 }
 
 /** Replaces a trade's settlement. A submission does not replace a final settlement; a second final settlement is a contradiction. */
@@ -238,62 +239,5 @@ function settlementColumns(rows: readonly Settlement[]): unknown[] {
     int8Array(rows.map(({ position }) => position)),
     int8Array(rows.map(({ at }) => at)),
     textArray(rows.map(({ reason }) => reason)),
-  ];
-}
-
-/**
- * Volumes in collateral, all-time and per minute: changes are added to the sums, and a sum that returns to 0 keeps its row.
- * SQL: common table expressions that add six columns to the volumes. The first column is parameter number `first`.
- */
-function addVolumes(first: number): string {
-  const $ = (n: number) => `$${first + n}`;
-  return `
-    all_time as (
-      insert into market_volumes (market_id, volume, trades) select * from unnest(${$(0)}::bytea[], ${$(1)}::numeric[], ${$(2)}::bigint[])
-      on conflict (market_id) do update
-        set volume = market_volumes.volume + excluded.volume, trades = market_volumes.trades + excluded.trades
-    ), by_minute as (
-      insert into minute_volumes (market_id, minute, volume) select * from unnest(${$(3)}::bytea[], ${$(4)}::bigint[], ${$(5)}::numeric[])
-      on conflict (market_id, minute) do update set volume = minute_volumes.volume + excluded.volume
-    )`;
-}
-
-const MINUTE_MS = 60_000;
-
-/** A trade that matched (count 1), or that failed (count -1, cost negative). `at` is when the trade matched. */
-interface Traded {
-  readonly marketId: string;
-  readonly at: number;
-  readonly cost: bigint;
-  readonly count: 1 | -1;
-}
-
-interface MarketVolume {
-  volume: bigint;
-  trades: number;
-  readonly minutes: Map<number, bigint>;
-}
-
-/** The volumes that these trades add per market and minute, as the columns for `addVolumes`. */
-function volumeColumns(traded: readonly Traded[]): unknown[] {
-  const markets = new Map<string, MarketVolume>();
-  for (const { marketId, at, cost, count } of traded) {
-    let market = markets.get(marketId);
-    if (market === undefined) markets.set(marketId, market = { volume: 0n, trades: 0, minutes: new Map() });
-    market.volume += cost;
-    market.trades += count;
-    const minute = Math.floor(at / MINUTE_MS);
-    market.minutes.set(minute, (market.minutes.get(minute) ?? 0n) + cost);
-  }
-  const totals = [...markets.values()];
-  const minutes = [...markets].flatMap(([marketId, market]) => (
-    [...market.minutes].map(([minute, volume]) => ({ marketId, minute, volume }))));
-  return [
-    byteaArray([...markets.keys()]),
-    numericArray(totals.map(({ volume }) => volume)),
-    int8Array(totals.map(({ trades }) => trades)),
-    byteaArray(minutes.map(({ marketId }) => marketId)),
-    int8Array(minutes.map(({ minute }) => minute)),
-    numericArray(minutes.map(({ volume }) => volume)),
   ];
 }

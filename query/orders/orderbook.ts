@@ -11,7 +11,7 @@ import * as parameter from '../../service/api/parameters.js';
 import type { Moment } from '../../service/api/request-fields.js';
 import * as kind from '../../service/api/request-fields.js';
 import type { Database } from '../database.js';
-import { read, type Reads } from '../reading.js';
+import { read, type SharedReads } from '../reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from '../statement.js';
 import { createTurns, type Turns } from '../turns.js';
 import { unlessLogAway } from '../unless-log-away.js';
@@ -30,13 +30,16 @@ const BOTH_BOOKS = jsonObject(`
 const oneBook = answering('orderbook_of_outcome', ['orders'], ONE_BOOK);
 const bothBooks = answering('orderbook', ['orders'], BOTH_BOOKS);
 
+export interface LiveBook {
+  readonly marketId: string;
+  readonly outcome?: MarketOutcome | undefined;
+}
+
 /**
  * Every level of a book, best first. `lastUpdate` is in Unix seconds, 0 if there was never an order. Without `outcome`, the sizes of
  * both market outcomes are summed per price, and `yes` and `no` have the two books. An unknown market has an empty book.
  */
-export function orderbook(
-  db: Database, { marketId, outcome }: { marketId: string; outcome?: MarketOutcome | undefined },
-): Promise<Answer> {
+export function orderbook(db: Database, { marketId, outcome }: LiveBook): Promise<Answer> {
   return outcome === undefined
     ? answer(db, bothBooks, [bytes(marketId)])
     : answer(db, oneBook, [bytes(marketId), outcome]);
@@ -175,9 +178,10 @@ export const getOrderbook = defineEndpoint({
     },
   },
   errors: ['unavailable', 'unknown_market', 'not_recorded_yet', 'overloaded'],
-}, ({ db, log, now }: Reads & { readonly log: Log }) => {
+}, ({ db, share, log, now }: SharedReads & { readonly log: Log }) => {
+  const present = share('orderbook', ['orders'], (book: LiveBook) => orderbook(db, book));
   // Two of the read models' connections at most: a past book with many levels takes long.
   const books = { db, log, turns: createTurns(2, 100), now };
   return ({ at, ...book }, { signal }) => (
-    at === undefined ? orderbook(db, book) : unlessLogAway(() => pastOrderbook(books, { ...book, at }, signal)));
+    at === undefined ? present(book) : unlessLogAway(() => pastOrderbook(books, { ...book, at }, signal)));
 });

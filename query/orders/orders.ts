@@ -7,16 +7,16 @@ import { inQuery } from '../../service/api/parameter.js';
 import * as parameter from '../../service/api/parameters.js';
 import * as kind from '../../service/api/request-fields.js';
 import type { Database } from '../database.js';
+import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from '../paging.js';
 import { read, type Reads } from '../reading.js';
-import { answer, answering, bytes, hex, type Answer, type Projection, type Statement } from '../statement.js';
+import { bytes, hex, positionOf, type Answer, type Projection, type Statement } from '../statement.js';
 import { openOrder } from './order.js';
 
 /** How many open orders an answer has; `before` gives the next page. */
 export const ORDERS_LIMIT = { byDefault: 1_000, max: 1_000 } as const;
 
-/** A page of open orders: at most `limit`, all placed before log position `before`. */
-export interface OrderPage {
-  readonly limit?: number;
+/** A page of open orders: at most `limit`, all placed before log position `before`, or after the page of the cursor. */
+export interface OrderPage extends PageRequest {
   readonly before?: number | undefined;
 }
 
@@ -39,16 +39,22 @@ const ofUser = openOrders({
  * to get the next page.
  */
 export function ordersOfTrader(
-  db: Database, { trader, marketId, limit = ORDERS_LIMIT.byDefault, before }: OrderPage & { trader: string; marketId?: string | undefined },
+  db: Database, { trader, marketId, ...asked }: OrderPage & { trader: string; marketId?: string | undefined },
 ): Promise<Answer> {
-  return answer(db, ofTrader, [bytes(trader), marketId === undefined ? null : bytes(marketId), before ?? null, limit]);
+  return pageOfOrders(db, ofTrader, [bytes(trader), marketId === undefined ? null : bytes(marketId)], asked);
 }
 
 /** `GET /users/{address}/orders`: a user's open orders on a chain, with `count` and pages as in `GET /orders`. */
 export function ordersOfUser(
-  db: Database, { user, chainId, limit = ORDERS_LIMIT.byDefault, before }: OrderPage & { user: string; chainId: number },
+  db: Database, { user, chainId, ...asked }: OrderPage & { user: string; chainId: number },
 ): Promise<Answer> {
-  return answer(db, ofUser, [bytes(user), chainId, before ?? null, limit]);
+  return pageOfOrders(db, ofUser, [bytes(user), chainId], asked);
+}
+
+function pageOfOrders(db: Database, statement: Statement, of: readonly unknown[], asked: OrderPage): Promise<Answer> {
+  const { limit = ORDERS_LIMIT.byDefault, before = null, cursor } = asked;
+  const [after = before] = keyAfter('orders', ['number'], cursor) ?? [];
+  return page(db, { list: isPaged(asked) ? 'orders' : undefined, statement, values: [...of, after, limit] });
 }
 
 interface OpenOrders {
@@ -61,27 +67,29 @@ interface OpenOrders {
 }
 
 /**
- * Parameters: $1 trader, $2 the filter's, $3 before, $4 limit. The JSON is built as text, because `next` is not always present. All orders
- * are counted only when the page may not have all of them.
+ * Parameters: $1 trader, $2 the filter's, $3 before, $4 limit. The JSON is built as text, because `next` is not always present. The counts of
+ * all orders are kept per market.
  */
 function openOrders({ name, projections, from, filter, item }: OpenOrders): Statement {
-  const open = `from ${from} where trader = $1 and status = 0 and ${filter}`;
-  return answering(name, projections, `(
-    select '{"orders":[' || coalesce(string_agg(item, ',' order by number desc), '') || '],"count":'
-      || case when count(*) < $4 and $3::bigint is null then count(*) else (select count(*) ${open}) end
-      || case when count(*) = $4 then ',"next":' || min(number) else '' end || '}'
-    from (
+  return { name, text: `
+    with page as materialized (
       select orders.number, row_to_json(item)::text as item
       from ${from} cross join lateral (select ${item}) item
       where trader = $1 and status = 0 and orders.number < coalesce($3::bigint, ${Number.MAX_SAFE_INTEGER}) and ${filter}
-      order by orders.number desc limit $4::integer) page)`);
+      order by orders.number desc limit $4::integer
+    )
+    select '{"orders":[' || coalesce(string_agg(item, ',' order by number desc), '') || '],"count":'
+        || (select coalesce(sum(orders), 0) from open_orders where trader = $1 and ${filter})
+        || case when count(*) = $4 then ',"next":' || min(number) else '' end || '}' as body,
+      case when count(*) = $4 then json_build_array(min(number))::text end as last, ${positionOf(projections)} as position
+    from page` };
 }
 
 const AllOpen = field.integer('Number of all open orders that match, also those on other pages.');
 
 /** The parameters of a page of open orders. */
-const page = {
-  limit: parameter.limit(ORDERS_LIMIT),
+const pages = {
+  ...pageParameters(ORDERS_LIMIT),
   before: inQuery('before', kind.optional(kind.position), {
     description: 'Only orders placed before this log position. Send `next` of the previous page.', example: 4_200,
   }),
@@ -93,11 +101,11 @@ export const listOrders = defineEndpoint({
   parameters: {
     trader: inQuery('trader', kind.address, { description: 'Owner of the orders.', example: example.alice }),
     marketId: inQuery('market', kind.optional(kind.marketId), { description: 'Only orders in this market.', example: example.marketId }),
-    ...page,
+    ...pages,
   },
   answer: {
     description: 'The open orders.',
-    schema: field.answer('OpenOrders', { orders: Type.Array(field.answer('OpenOrder', openOrder)), count: AllOpen, next: field.Next }),
+    schema: field.answer('OpenOrders', { orders: Type.Array(field.answer('OpenOrder', openOrder)), count: AllOpen, next: field.Next, nextCursor: NextCursor }),
     examples: {
       'one order': {
         orders: [{
@@ -116,12 +124,12 @@ export const listUserOrders = defineEndpoint({
   ...read,
   id: 'listUserOrders', path: '/api/v1/users/{address}/orders', tag: 'Users', summary: 'All open orders of a user on a chain',
   description: 'Newest first, with the questions of their markets, page by page. `count` is the number of all these open orders, not of the page.',
-  parameters: { user: parameter.userInPath, chainId: parameter.chainId, ...page },
+  parameters: { user: parameter.userInPath, chainId: parameter.chainId, ...pages },
   answer: {
     description: 'The open orders.',
     schema: field.answer('UserOpenOrders', {
       orders: Type.Array(field.answer('UserOpenOrder', { ...openOrder, marketQuestion: field.Question, outcome: field.Outcome })),
-      count: AllOpen, next: field.Next,
+      count: AllOpen, next: field.Next, nextCursor: NextCursor,
     }),
     examples: {
       'one order': {

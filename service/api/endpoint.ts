@@ -144,7 +144,12 @@ export interface Reply extends ReplyHead {
   readonly body: string;
   /** The `ETag` of an answer that clients may keep; they ask each time whether it is still true. Absent: they may not keep it. */
   readonly etag?: string;
+  /** The same body compressed, for clients that take it so; made at first use. */
+  readonly gzipped?: () => Promise<Buffer>;
 }
+
+/** What is sent of a complete answer. */
+export type SentReply = Omit<Reply, 'body' | 'gzipped'> & { readonly body: string | Buffer };
 
 /** An answer that is sent piece by piece. When the client has gone or the service stops, the source is ended by `return()`. */
 export interface StreamReply extends ReplyHead {

@@ -125,6 +125,11 @@ export function limit({ byDefault, max }: { readonly byDefault: number; readonly
 /** A number of 1 to `max`. */
 export const upTo = (max: number): RequestField<number> => integer(1, max);
 
+/** Text of 1 to `max` characters. */
+export const upToCharacters = (max: number): RequestField<string> => textField(Type.String({ minLength: 1, maxLength: max }), (given) => (
+  given === '' || [...given].length > max ? invalid(`1 to ${max} characters`) : given
+));
+
 /** Text that is passed on unchanged. The receiver checks it and throws its own errors. */
 export const text = (schema: TSchema): RequestField<string> => textField(schema, (given) => given);
 

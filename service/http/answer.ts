@@ -1,7 +1,7 @@
 /** The last step of a request that went well: calls the endpoint's handler and sends what it returns; and how any answer is sent. */
 import { setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
-import type { ApiRequest, Endpoint, Reply, Route, StreamReply } from '../api/endpoint.js';
+import type { ApiRequest, Endpoint, Reply, Route, SentReply, StreamReply } from '../api/endpoint.js';
 import { discardBody } from './body.js';
 import type { StreamConnections } from './connections.js';
 import type { Ending } from './ending.js';
@@ -25,10 +25,25 @@ export function answer({ endpoint, handler }: Route, parts: AnswerParts): Step {
       // How long clients listen says nothing about the service.
       response.locals.answeredMs = now();
       await sendStream(request, response, { ...reply, contentType }, parts);
-    } else send(request, response, { ...reply, contentType }, ending);
+    } else send(request, response, { ...await encoded(request, reply), contentType }, ending);
     const { startedMs = 0, answeredMs = now() } = response.locals;
     observer.answered(endpoint, response.statusCode, (answeredMs - startedMs) / 1_000);
   };
+}
+
+/** The reply in the encoding that the client takes. */
+async function encoded({ headers: asked }: StepRequest, reply: Reply): Promise<SentReply> {
+  if (reply.gzipped === undefined) return reply;
+  const headers = { ...reply.headers, Vary: 'Accept-Encoding' };
+  if (!takesGzip(asked['accept-encoding'])) return { ...reply, headers };
+  return { ...reply, body: await reply.gzipped(), headers: { ...headers, 'Content-Encoding': 'gzip' } };
+}
+
+/** Whether the header names gzip, or else anything, with a weight that is not 0 (RFC 9110, 12.5.3). */
+function takesGzip(header: string | string[] = ''): boolean {
+  const codings = String(header).toLowerCase().split(',').map((coding) => coding.split(';').map((part) => part.trim()));
+  const [, weight = 'q=1'] = codings.find(([name]) => name === 'gzip' || name === 'x-gzip') ?? codings.find(([name]) => name === '*') ?? ['', 'q=0'];
+  return !/^q=0(\.0*)?$/.test(weight);
 }
 
 function contentTypeOf({ answer: { contentType = 'application/json' } }: Endpoint): string {
@@ -50,7 +65,7 @@ function apiRequest(request: StepRequest, { locals }: StepResponse, clients: Cli
 const NO_BODY = Buffer.alloc(0);
 
 /** Does nothing when the client has gone. The rest of a body that nobody has read is dropped. */
-export function send(request: StepRequest, response: StepResponse, { body, etag, ...head }: Reply, ending: Ending): void {
+export function send(request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: Ending): void {
   if (response.headersSent || response.destroyed) return;
   if (etag !== undefined) response.setHeader('ETag', etag).setHeader('Cache-Control', 'no-cache');
   setHead(response, head, ending);
@@ -66,7 +81,7 @@ export function send(request: StepRequest, response: StepResponse, { body, etag,
 }
 
 /** Sets the status and the headers of an answer. */
-export function setHead(response: StepResponse, { status = 200, headers = {}, position, contentType }: Omit<Reply, 'body'>, ending: Ending): void {
+export function setHead(response: StepResponse, { status = 200, headers = {}, position, contentType }: Omit<SentReply, 'body'>, ending: Ending): void {
   response.statusCode = status;
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
   if (position !== undefined) response.setHeader('X-Log-Position', String(position));

@@ -17,6 +17,7 @@ import { engineBench } from './engine.js';
 import { feedBench } from './feed.js';
 import { benchHttp } from './http.js';
 import type { BenchLine } from './line.js';
+import { listsBench } from './lists.js';
 import { logBench } from './log.js';
 import { logsBench } from './logs.js';
 import { ordersBench } from './orders.js';
@@ -42,6 +43,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   feed: () => onDatabase(feedBench),
   projections: () => onDatabase(projectionsBench),
   reads: () => onDatabase((url) => readsBench(url)),
+  lists: () => onDatabase(listsBench),
   restart: () => onDatabase(restartBench),
   prices: () => onDatabase(pricesBench),
   roles: rolesBench,

@@ -124,7 +124,7 @@ function serviceServer(db: Database): Server {
 
 /** What each path needs is worked out beforehand: the least that a server with this SQL can do. */
 async function bareServer(pool: pg.Pool, { asked }: Read): Promise<Server> {
-  const queries = new Map<string, { name: string; text: string; values: unknown[] }>();
+  const queries = new Map<string, { name?: string; text: string; values: unknown[] }>();
   for (const [path, read] of asked) {
     await read({
       rows: (statement: Statement, values: readonly unknown[]) => {

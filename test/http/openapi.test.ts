@@ -38,17 +38,18 @@ const ajv = new Ajv2020({ strict: true, allErrors: true }).addSchema({ $id: 'doc
 describe('service: OpenAPI document', () => {
   it('has every endpoint, once', () => {
     assert.deepEqual(operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`).sort(), [
-      'DELETE /api/v1/orders/{hash}', 'GET /api/v1/activity/{marketId}', 'GET /api/v1/config', 'GET /api/v1/contracts', 'GET /api/v1/events',
+      'DELETE /api/v1/orders/{hash}', 'GET /api/v1/activity/{marketId}', 'GET /api/v1/candles/{marketId}', 'GET /api/v1/config', 'GET /api/v1/contracts', 'GET /api/v1/events',
       'GET /api/v1/failed-claims', 'GET /api/v1/failed-trades',
       'GET /api/v1/holders/{marketId}',
       'GET /api/v1/markets', 'GET /api/v1/orderbook/{marketId}', 'GET /api/v1/orders', 'GET /api/v1/orders/{hash}',
       'GET /api/v1/pending-claims', 'GET /api/v1/pending-trades', 'GET /api/v1/platform/stats', 'GET /api/v1/positions/{marketAddress}',
-      'GET /api/v1/prices/{asset}', 'GET /api/v1/prices/{asset}/history', 'GET /api/v1/prices/{asset}/stream', 'GET /api/v1/quick-markets/{asset}',
+      'GET /api/v1/prices/{asset}', 'GET /api/v1/prices/{asset}/candles', 'GET /api/v1/prices/{asset}/history', 'GET /api/v1/prices/{asset}/stream', 'GET /api/v1/quick-markets/{asset}',
       'GET /api/v1/quick-markets/{asset}/history', 'GET /api/v1/resolution/{marketId}',
-      'GET /api/v1/settlements/{txHash}', 'GET /api/v1/stats/{marketId}', 'GET /api/v1/trades/{marketId}', 'GET /api/v1/users/{address}/activity',
+      'GET /api/v1/settlements/{txHash}', 'GET /api/v1/stats/{marketId}', 'GET /api/v1/status', 'GET /api/v1/ticker/{marketId}', 'GET /api/v1/trades/{marketId}', 'GET /api/v1/users/{address}/account', 'GET /api/v1/users/{address}/activity',
       'GET /api/v1/users/{address}/nonces', 'GET /api/v1/users/{address}/orders', 'GET /api/v1/users/{address}/positions', 'GET /asyncapi.json', 'GET /health/live', 'GET /health/ready', 'GET /metrics',
       'GET /openapi.json', 'POST /api/v1/orders', 'POST /api/v1/orders/batch', 'POST /api/v1/orders/cancel', 'POST /api/v1/orders/cancel-after',
-      'POST /api/v1/orders/cancel-all', 'POST /api/v1/orders/{hash}/reduce', 'POST /api/v1/positions/{marketId}/sync',
+      'POST /api/v1/orders/cancel-all', 'POST /api/v1/orders/check',
+      'POST /api/v1/orders/{hash}/reduce', 'POST /api/v1/positions/{marketId}/sync',
       'POST /api/v1/relayer/batch-ctf-redemption', 'POST /api/v1/relayer/ctf-approval', 'POST /api/v1/relayer/ctf-merge',
       'POST /api/v1/relayer/ctf-redemption', 'POST /api/v1/relayer/ctf-split', 'POST /api/v1/relayer/propose-resolution',
       'POST /api/v1/relayer/settle-market', 'POST /api/v1/relayer/usdc-permit',

@@ -7,6 +7,7 @@ import type {
 } from '../../engine/records/events.js';
 import type { MarketOutcome, Side } from '../../engine/records/fields.js';
 import { projections } from '../../projections/catalogue.js';
+import { derivedRows } from '../reference/derived-rows.js';
 import { testDatabase } from '../support/postgres.js';
 import { logOf, outcomesOf, projectTo, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
 
@@ -28,7 +29,7 @@ const [TX, BUMPED] = [hash(0xcc), hash(0xcd)];
 
 /** Every checkpoint at a position, as `readTables` gives them. */
 const checkpointsAt = (position: number) => projections
-  .map(({ name, version }) => ({ name, version, position: String(position) })).sort((a, b) => a.name < b.name ? -1 : 1);
+  .map(({ name, version }) => ({ name, version, position: String(position), at_ms: at(position - 1) })).sort((a, b) => a.name < b.name ? -1 : 1);
 
 interface Terms { side?: Side; outcome?: MarketOutcome; price?: number; size?: string }
 
@@ -72,10 +73,12 @@ const trade = (fields: object = {}) => ({
   number: '0', market_id: MARKET, outcome: 0, price: 500_000, size: '40', cost: '20', taker_side: 1, maker_number: '1', taker_number: '2', buyer: ALICE,
   seller: BOB, position: '2', at_ms: at(2), settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null, ...fields,
 });
-const position = (user_address: string, yes: [string, string], no: [string, string] = ['0', '0']) => (
-  { market_id: MARKET, user_address, yes_shares: yes[0], yes_cost: yes[1], no_shares: no[0], no_cost: no[1] });
+const position = (user_address: string, yes: [string, string], no: [string, string] = ['0', '0']) => ({
+  market_id: MARKET, user_address, chain_id: null, opened_position: null, yes_shares: yes[0], yes_cost: yes[1], no_shares: no[0], no_cost: no[1],
+  held: [...yes, ...no].some((each) => each !== '0'),
+});
 const volumes = (volume: string, trades: string) => ({
-  market_volumes: [{ market_id: MARKET, volume, trades }], minute_volumes: [{ market_id: MARKET, minute: MINUTE, volume }],
+  market_volumes: [{ market_id: MARKET, chain_id: null, volume, trades, first_fill: '0' }], minute_volumes: [{ market_id: MARKET, minute: MINUTE, volume }],
 });
 
 const submission = (tx_hash: string, fill: number, batch_index: number, batch_size: number, n: number) => (
@@ -129,7 +132,8 @@ const crossedRows = {
 const marketRow = (n: number, fields: object = {}) => ({
   number: n, market_id: hash(0xaa + n), question: 'Will it rain?', description: 'In "Oslo" \\ Bergen, {tomorrow}', category: 'general',
   contract_address: address(0xc0 + n), maker: address(9), expiration: '1800000000', chain_id: '137', kind: 'standard', closed: false, resolved: false,
-  winning_outcome: null, created_at_ms: at(0), opened_position: '0', yes_token: null, no_token: null, ...fields,
+  winning_outcome: null, created_at_ms: at(0), opened_position: '0', yes_token: null, no_token: null, proposal: 0,
+  state: 'resolved' in fields ? 4 : 'closed' in fields ? 1 : 0, ...fields,
 });
 
 const proposed = (n: number, fields: Partial<ResolutionProposed> = {}): ResolutionProposed => ({
@@ -368,7 +372,10 @@ describe('projections: events', () => {
         const outcomes = outcomesOf(AT, ...history);
         await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 1_000 } });
         const { projection, ...tables } = await readTables(url);
-        assert.deepEqual(tables, { ...NOTHING, level_history: levelHistoryOf(history), ...rows });
+        const expected = { ...NOTHING, ...derivedRows(MARKET, outcomes, rows), level_history: levelHistoryOf(history), ...rows };
+        const { price_candles: priceCandles, ...others } = tables;
+        assert.deepEqual(others, expected);
+        assert.equal(rowsOf(tables, 'price_candles').length > 0, rowsOf(tables, 'prices').length > 0, String(priceCandles));
         assert.deepEqual(projection, checkpointsAt(outcomes.length));
       });
     }
@@ -394,7 +401,7 @@ describe('projections: events', () => {
         ...numbers.map((n) => submission(TX, n, n, 1_000, 3)), ...numbers.map((n) => submission(BUMPED, n, 999 - n, 1_000, 4)),
       ]);
       assert.deepEqual(rows['positions'], [position(ALICE, ['900', '900']), position(BOB, ['-900', '0'])]);
-      assert.deepEqual(rows['market_volumes'], [{ market_id: MARKET, volume: '900', trades: '900' }]);
+      assert.deepEqual(rows['market_volumes'], [{ market_id: MARKET, chain_id: null, volume: '900', trades: '900', first_fill: '0' }]);
     });
   }
 });

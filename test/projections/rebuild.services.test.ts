@@ -158,7 +158,8 @@ describe('projections: rebuild', () => {
     const rows = await readTables(url);
     assert.deepEqual(rows['markets'], rowsOf(expected, 'markets').map((row) => ({ ...row, seen: true })));
     const checkpoint = rowsOf(rows, 'projection').find(({ name }) => name === 'markets');
-    assert.deepEqual(checkpoint, { name: 'markets', version: WIDER, position: String(LENGTH) });
+    const { at_ms } = rowsOf(expected, 'projection').find(({ name }) => name === 'markets')!;
+    assert.deepEqual(checkpoint, { name: 'markets', version: WIDER, position: String(LENGTH), at_ms });
     await assert.rejects(projectTo(LENGTH, { url, log }), { name: 'NewerReadModels' });
   });
 });

@@ -1,8 +1,10 @@
 /** The read models against the reference engine's own state after the same random commands: orders, levels, trades, sums. */
 import assert from 'node:assert/strict';
+import { DERIVE } from '../support/derived-rows.js';
 import { testDatabase } from '../support/postgres.js';
 import { logOf, projectTo, randomOutcomes, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
 import { createReferenceEngine, levelKey, type ReferenceEngine, type ReferenceFill } from '../reference/engine.js';
+import { referenceCandles } from '../reference/candles.js';
 import { referencePositions, referenceSettlements } from '../reference/positions.js';
 
 const LENGTH = 2_000;
@@ -36,6 +38,10 @@ describe('projections: the reference engine\'s state', () => {
       assert.deepEqual(
         new Map(rowsOf(rows, 'submissions').map(({ tx_hash, fill, batch_index }) => [`${tx_hash as string} ${fill as string}`, batch_index])), submissions);
       assert.deepEqual(positionsOf(rows), referencePositions(outcomes));
+      assert.deepEqual(rowsOf(rows, 'candles'), referenceCandles(outcomes));
+      await runSql(url, `set search_path = read_models; ${DERIVE.join('; ')}`);
+      assert.deepEqual(await readTables(url), rows);
+      assertCounts(rows);
       assertSums(rows, engine.fills().filter(({ status }) => status !== 'failed'));
     });
   }
@@ -56,6 +62,30 @@ function positionsOf(rows: Rows): Map<string, unknown> {
   return new Map((rowsOf(rows, 'positions') as Row[]).flatMap((row) => (['yes', 'no'] as const).map((side, outcome) => [
     `${row.market_id} ${row.user_address} ${outcome}`, { shares: BigInt(row[`${side}_shares`]), cost: BigInt(row[`${side}_cost`]) },
   ] as const)));
+}
+
+/** Counts of open orders and holders, and sums by chain, are those of the rows that they count. */
+function assertCounts(rows: Rows): void {
+  const chainOf = new Map(rowsOf(rows, 'markets').map(({ market_id, chain_id }) => [market_id, chain_id]));
+  const open = rowsOf(rows, 'orders').filter(({ status }) => status === 0);
+  const counts = new Map<string, { trader: unknown; market_id: unknown; chain_id: unknown; orders: number }>();
+  for (const { trader, market_id } of open) {
+    const key = `${trader as string}${market_id as string}`;
+    counts.set(key, { trader, market_id, chain_id: chainOf.get(market_id), orders: (counts.get(key)?.orders ?? 0) + 1 });
+  }
+  const named = (list: Iterable<Record<string, unknown>>) => [...list].map((row) => JSON.stringify(row)).sort();
+  assert.deepEqual(named(rowsOf(rows, 'open_orders').map((row) => ({ ...row, orders: Number(row['orders']) }))), named(counts.values()));
+  const positions = rowsOf(rows, 'positions');
+  for (const { market_id, holders } of rowsOf(rows, 'market_holders')) {
+    assert.equal(Number(holders), positions.filter((each) => each['market_id'] === market_id
+      && (BigInt(each['yes_shares'] as string) > 0n || BigInt(each['no_shares'] as string) > 0n)).length);
+  }
+  assert.deepEqual(new Set(rowsOf(rows, 'market_holders').map(({ market_id }) => market_id)), new Set(positions.map(({ market_id }) => market_id)));
+  for (const { chain_id, volume, trades } of rowsOf(rows, 'chain_volumes')) {
+    const own = rowsOf(rows, 'market_volumes').filter(({ market_id }) => chainOf.get(market_id) === chain_id);
+    assert.equal(BigInt(volume as string), own.reduce((sum, each) => sum + BigInt(each['volume'] as string), 0n));
+    assert.equal(BigInt(trades as string), own.reduce((sum, each) => sum + BigInt(each['trades'] as string), 0n));
+  }
 }
 
 /** Volumes and trade counts are those of the fills that have not failed. */

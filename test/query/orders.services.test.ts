@@ -72,6 +72,7 @@ describe('query: open orders', () => {
       insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, remaining, nonce, expiration, status, placed_at_ms)
       select n, decode(lpad(to_hex(n), 64, '0'), 'hex'), $1, $2, 0, 0, 1, 1, 1, n, 1, 0, 0 from generate_series(1, 1001) n`,
     [Buffer.from(bytes32(1).slice(2), 'hex'), Buffer.from(trader.slice(2), 'hex')]);
+    await models.derive();
     const { orders, count, next } = JSON.parse((await ordersOfTrader(models.db, { trader })).body) as Listing;
     assert.deepEqual([orders.length, count, next], [ORDERS_LIMIT.max, 1_001, 2]);
   });

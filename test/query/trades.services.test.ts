@@ -1,5 +1,6 @@
 /** Trades of a market and of a user: exact shapes, limits of 50 and 100, failed ones left out. */
 import assert from 'node:assert/strict';
+import { cursorAfter } from '../../query/paging.js';
 import { activityOfMarket, tradesOfMarket, userActivity } from '../../query/trades.js';
 import { UINT64_MAX, address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
@@ -73,7 +74,8 @@ describe('query: trades', () => {
       + `"timestamp":1700000009,"txHash":"${bytes32(90)}"}`;
     const user = { user: address(1), chainId: 31_337 };
     assert.deepEqual(await userActivity(models.db, user), { body: `{"activity":[],"settlements":[${newer}, ${older}]}`, position: 8 });
-    assert.equal((await userActivity(models.db, { ...user, limit: 1 })).body, `{"activity":[],"settlements":[${newer}]}`);
+    assert.equal((await userActivity(models.db, { ...user, limit: 1 })).body,
+      `{"activity":[],"settlements":[${newer}],"nextCursor":"${cursorAfter('user_activity', [0, 9])}"}`);
   });
 
   it('ends at 50 entries of activity, 100 trades, and a user\'s limit', async () => {

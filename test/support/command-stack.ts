@@ -11,6 +11,7 @@ import { createReduceOrder, type ReduceOrderHandler } from '../../command/orders
 import type { Exposure } from '../../command/chain/exposure.js';
 import { createCancelOrder, type CancelOrderHandler, type CancelRequest } from '../../command/orders/cancel-order.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createCheckOrder, type CheckOrderHandler } from '../../command/orders/check-order.js';
 import { createOrderPlacing, createPlaceOrder, type PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { cancelTypes, orderTypes, prepareDomain, requestTypes, type OrderDomain, type PermitFields } from '../../command/signing/typed-data.js';
@@ -41,6 +42,7 @@ export interface CommandStack {
   /** Orders that the read models know and the engine does not. */
   readonly readModel: Map<string, KnownOrder>;
   readonly place: PlaceOrderHandler;
+  readonly check: CheckOrderHandler;
   readonly cancel: CancelOrderHandler;
   readonly cancelOpen: CancelOrderHandler;
   /** The requests about several orders, or all of them; `open`: as with CANCEL_AUTH=open. */
@@ -126,7 +128,8 @@ export async function createCommandStack({ minSize = 1, maxOpenOrders = 5_000 } 
     requests: requestsWith('required'), open: requestsWith('open'), appends: [], behind: [], engine, commands, outcomes, clock, readModel, run, beforeSubmit: () => undefined,
     permitDigest: undefined, exposure: undefined,
     originalOutcome: (position) => Promise.resolve(outcomes[position]!),
-    place: createPlaceOrder(placing), cancel: createCancelOrder({ ...parts, auth: 'required' }), cancelOpen: createCancelOrder({ ...parts, auth: 'open' }),
+    place: createPlaceOrder(placing), check: createCheckOrder(parts),
+    cancel: createCancelOrder({ ...parts, auth: 'required' }), cancelOpen: createCancelOrder({ ...parts, auth: 'open' }),
   };
   return stack;
 }

@@ -1,8 +1,10 @@
 /** Read models with chosen rows for the query tests: the tables as projections create them, filled directly. */
 import pg from 'pg';
 import { projections } from '../../projections/catalogue.js';
+import { tableNames } from '../../projections/projection.js';
 import { READ_MODELS } from '../../projections/schema.js';
 import { openReadModels, type Database } from '../../query/database.js';
+import { DERIVE } from './derived-rows.js';
 import { exchangeDatabase } from './postgres.js';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -12,10 +14,15 @@ export type Table = 'markets' | 'orders' | 'reductions' | 'levels' | 'books' | '
 export interface ReadModels {
   readonly db: Database;
   readonly url: string;
-  /** Adds rows; columns that a row does not name get the table's ordinary values. */
+  /**
+   * Adds rows; columns that a row does not name get the table's ordinary values. Counts, candles and whatever else follows from other tables
+   * follow.
+   */
   insert(table: Table, ...rows: Row[]): Promise<void>;
-  /** Sets the checkpoint of every projection, or of one. */
-  advance(position: number, projection?: string): Promise<void>;
+  /** Fills the tables that follow from others, after `run` has changed those. */
+  derive(): Promise<void>;
+  /** Sets the checkpoint of every projection, or of one, and the time of its last outcome. */
+  advance(position: number, projection?: string, atMs?: number): Promise<void>;
   /** Removes every row and puts every checkpoint to 0. */
   clear(): Promise<void>;
   /** Runs a statement as the writer. */
@@ -35,7 +42,8 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
   markets: (n) => ({
     number: n, market_id: bytes32(n), question: `Question ${n}?`, description: `Description ${n}`, category: 'general',
     contract_address: address(1_000 + n), maker: address(99), expiration: 2_000_000_000, chain_id: 31_337, kind: 'standard',
-    closed: false, resolved: false, winning_outcome: null, yes_token: null, no_token: null, created_at_ms: 1_700_000_000_999, opened_position: 0,
+    closed: false, resolved: false, winning_outcome: null, yes_token: null, no_token: null, created_at_ms: 1_700_000_000_999, opened_position: n,
+    proposal: 0,
   }),
   orders: (n) => ({
     number: n, order_hash: bytes32(n), market_id: bytes32(1), trader: address(1), side: 0, outcome: 0, price: 500_000, size: 100,
@@ -51,9 +59,9 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
     settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null,
   }),
   submissions: (n) => ({ tx_hash: bytes32(80), fill: n, batch_index: 0, batch_size: 1, position: 200, at_ms: 1_700_000_100_000 }),
-  market_volumes: () => ({ market_id: bytes32(1), volume: 0, trades: 0 }),
+  market_volumes: () => ({ market_id: bytes32(1), chain_id: null, volume: 0, trades: 0, first_fill: null }),
   minute_volumes: () => ({ market_id: bytes32(1), minute: 0, volume: 0 }),
-  positions: () => ({ market_id: bytes32(1), user_address: address(1), yes_shares: 0, no_shares: 0, yes_cost: 0, no_cost: 0 }),
+  positions: () => ({ market_id: bytes32(1), user_address: address(1), yes_shares: 0, no_shares: 0, yes_cost: 0, no_cost: 0, held: false }),
   redemptions: (n) => ({
     position: n, market_id: bytes32(1), user_address: address(1), payout: 100, tx_hash: bytes32(90), at_ms: 1_700_000_000_000 + 1_000 * n,
   }),
@@ -77,6 +85,11 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
   }),
 };
 
+/** A market has its row of volumes already. */
+const AGAIN: Partial<Record<Table, string>> = {
+  market_volumes: 'on conflict (market_id) do update set volume = excluded.volume, trades = excluded.trades',
+};
+
 /** A fresh database with empty read models. */
 export async function readModels(): Promise<ReadModels> {
   const { url, drop } = await exchangeDatabase();
@@ -85,22 +98,24 @@ export async function readModels(): Promise<ReadModels> {
   const db = await openReadModels({ url });
   const run = (sql: string, values: unknown[] = []) => writer.query(sql, values);
   const clear = async () => {
-    await writer.query(`truncate projection, ${Object.keys(ordinary).join(', ')}`);
+    await writer.query(`truncate projection, ${projections.flatMap(tableNames).join(', ')}`);
     await writer.query('insert into projection select name, 1, 0 from unnest($1::text[]) name', [projections.map(({ name }) => name)]);
   };
+  const derive = async () => { await writer.query(DERIVE.join('; ')); };
   await clear();
   return {
-    db, url, run, clear,
+    db, url, run, clear, derive,
     insert: async (table, ...rows) => {
       for (const row of rows) {
         const whole = { ...ordinary[table](Number(row['number'] ?? row['position'] ?? row['fill'] ?? 0)), ...row };
         const values = Object.values(whole).map((value) => typeof value === 'string' && value.startsWith('0x') ? bytea(value) : value);
         const places = values.map((_, i) => `$${i + 1}`).join(', ');
-        await writer.query(`insert into ${table} (${Object.keys(whole).join(', ')}) values (${places})`, values);
+        await writer.query(`insert into ${table} (${Object.keys(whole).join(', ')}) values (${places}) ${AGAIN[table] ?? ''}`, values);
       }
+      await derive();
     },
-    advance: async (position, projection) => {
-      await writer.query('update projection set position = $1 where $2::text is null or name = $2', [position, projection ?? null]);
+    advance: async (position, projection, atMs = 0) => {
+      await writer.query('update projection set position = $1, at_ms = $3 where $2::text is null or name = $2', [position, projection ?? null, atMs]);
       await writer.query(`select pg_notify('read_models', $1)`, [String(position)]);
     },
     close: async () => {

@@ -1,0 +1,62 @@
+/** `GET /api/v1/status`: whether this exchange takes orders, why not, and when it is planned not to. */
+import * as field from '../../engine/records/answer-fields.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { Type } from '../../engine/records/schema-types.js';
+import type { EngineView } from '../../engine/run/view.js';
+import type { Admit } from '../../engine/running-role.js';
+import { anybody } from '../../service/api/authority.js';
+import { defineEndpoint } from '../../service/api/endpoint.js';
+import { clientText } from '../../service/api/errors.js';
+import { problems } from '../../service/api/problems.js';
+import type { Answer } from './answer.js';
+
+export interface TradingStatusParts {
+  readonly view: Pick<EngineView, 'position'>;
+  /** Throws RequestError while no order is taken. */
+  readonly admit: Admit;
+}
+export type TradingStatusHandler = () => Answer;
+
+export function createTradingStatus({ view, admit }: TradingStatusParts): TradingStatusHandler {
+  return () => {
+    const refusal = refusalOf(admit);
+    const state = refusal === undefined
+      ? { status: 'open', reason: null, detail: null }
+      : { status: 'paused', reason: refusal.code, detail: clientText(refusal) };
+    return { body: JSON.stringify({ ...state, plannedHalts: [] }), position: view.position - 1 };
+  };
+}
+
+/** Why an order is not taken now; undefined while orders are taken. */
+function refusalOf(admit: Admit): RequestError | undefined {
+  try {
+    admit('order');
+    return undefined;
+  } catch (error) {
+    if (error instanceof RequestError) return error;
+    throw error;
+  }
+}
+
+export const getStatus = defineEndpoint({
+  id: 'getStatus', role: 'api', method: 'GET', path: '/api/v1/status', tag: 'Service', summary: 'Whether orders are taken',
+  description: 'Of the process that answers: `reason` is the code that an order would get. Cancels may be taken while orders are not.',
+  parameters: {}, authority: anybody, errorShape: problems,
+  answer: {
+    description: 'The status.',
+    schema: field.answer('TradingStatus', {
+      status: field.oneOf(['open', 'paused'], 'open: orders are taken.'),
+      reason: field.orNull(Type.String(), 'The code of the error that an order gets; null while orders are taken.'),
+      detail: field.orNull(Type.String(), 'The same in words.'),
+      plannedHalts: Type.Array(field.answer('PlannedHalt', { from: field.Seconds, to: field.Seconds, reason: Type.String() }), {
+        description: 'Times at which no orders will be taken, as far as they are known. The exchange itself plans none.',
+      }),
+    }),
+    examples: {
+      open: { status: 'open', reason: null, detail: null, plannedHalts: [] },
+      paused: { status: 'paused', reason: 'disk_full', detail: 'the disk of the service is full or nearly full, and the request was not taken', plannedHalts: [] },
+    },
+    headers: { 'X-Log-Position': 'The newest log position that the process knows.' },
+  },
+  errors: [], limit: 'reads', consistent: false,
+}, ({ tradingStatus }: { readonly tradingStatus: TradingStatusHandler }) => () => tradingStatus());

@@ -1,0 +1,169 @@
+/**
+ * The candles of the `trades` projection: prices, volume and number of an outcome's trades in each interval of time. Trades that failed are not
+ * in them: a failure makes the candles of its time again, from the trades that remain.
+ */
+import type { FillMatched } from '../../engine/records/events.js';
+import type { MarketOutcome } from '../../engine/records/fields.js';
+import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
+import type { Query, Statement } from '../projection.js';
+
+/**
+ * One row per interval that has a trade. `series` is twice the number of the market's first fill plus the outcome: a number instead of the
+ * market's id, since every trade writes five rows. `interval_s` and `start` are in seconds. `first_fill` and `last_fill` are the candle's
+ * first and last trade. The columns that change have no index, and each page has free space.
+ */
+export const CANDLE_TABLES = [`
+create table candles (
+  series bigint not null,
+  interval_s integer not null,
+  start bigint not null,
+  open integer not null,
+  high integer not null,
+  low integer not null,
+  close integer not null,
+  volume numeric not null,
+  trades bigint not null,
+  first_fill bigint not null,
+  last_fill bigint not null,
+  primary key (series, interval_s, start)
+) with (fillfactor = 80)`];
+
+/** Each a multiple of the one before, in seconds. */
+export const CANDLE_INTERVALS_S = [60, 300, 900, 3_600, 86_400] as const;
+const [MINUTE_S, ...WIDER_S] = CANDLE_INTERVALS_S;
+
+const COLUMNS = 'series, interval_s, start, open, high, low, close, volume, trades, first_fill, last_fill';
+
+/** Merges new trades into the candles. The market has its row in `market_volumes` by then. */
+const ADD_CANDLES: Statement = {
+  name: 'add_candles',
+  text: `
+    insert into candles (${COLUMNS})
+    select market_volumes.first_fill * 2 + outcome, interval_s, start, open, high, low, close, added.volume, added.trades, added.first_fill,
+      last_fill
+    from unnest($1::bytea[], $2::smallint[], $3::integer[], $4::bigint[], $5::integer[], $6::integer[], $7::integer[], $8::integer[],
+      $9::numeric[], $10::bigint[], $11::bigint[], $12::bigint[])
+      as added (market_id, outcome, interval_s, start, open, high, low, close, volume, trades, first_fill, last_fill)
+      join market_volumes using (market_id)
+    on conflict (series, interval_s, start) do update
+      set high = greatest(candles.high, excluded.high), low = least(candles.low, excluded.low), close = excluded.close,
+        volume = candles.volume + excluded.volume, trades = candles.trades + excluded.trades, last_fill = excluded.last_fill`,
+};
+
+/** Makes the touched minutes again from the trades that have not failed; a minute without one has no candle. */
+const REMAKE_MINUTES: Statement = {
+  name: 'remake_minute_candles',
+  text: `
+    with old as (
+      ${deleteTouched(MINUTE_S)}
+      returning candles.series, candles.start, touched.market_id, touched.outcome, candles.first_fill, candles.last_fill
+    )
+    insert into candles (${COLUMNS})
+    select series, ${MINUTE_S}, start, (array_agg(price order by number))[1], max(price), min(price), (array_agg(price order by number desc))[1],
+      sum(cost), count(*), min(number), max(number)
+    from old join trades on trades.market_id = old.market_id and trades.number between first_fill and last_fill
+      and trades.outcome = old.outcome and settlement <> 3
+    group by series, start`,
+};
+
+/** The same for each wider interval, from the candles of the interval before. */
+const REMAKE_WIDER: readonly Statement[] = WIDER_S.map((interval, place) => ({
+  name: `remake_candles_${interval}`,
+  text: `
+    with old as (${deleteTouched(interval)} returning candles.series, candles.start)
+    insert into candles (${COLUMNS})
+    select old.series, ${interval}, old.start, (array_agg(open order by part.start))[1], max(high), min(low),
+      (array_agg(close order by part.start desc))[1], sum(volume), sum(trades), min(first_fill), max(last_fill)
+    from old join candles part on part.series = old.series and part.interval_s = ${CANDLE_INTERVALS_S[place]}
+      and part.start >= old.start and part.start < old.start + ${interval}
+    group by old.series, old.start`,
+}));
+
+/** SQL: deletes the candles of this interval that have one of the moments $3 (seconds) of the market $1 and the outcome $2. */
+function deleteTouched(interval: number): string {
+  return `
+      delete from candles using (
+        select distinct first_fill * 2 + outcome as series, market_id, outcome, moment / ${interval} * ${interval} as start
+        from unnest($1::bytea[], $2::smallint[], $3::bigint[]) as failed (market_id, outcome, moment) join market_volumes using (market_id)
+      ) touched
+      where candles.series = touched.series and candles.interval_s = ${interval} and candles.start = touched.start`;
+}
+
+/** A trade, and when it matched in milliseconds. */
+export interface TimedTrade {
+  readonly event: Pick<FillMatched, 'fill' | 'marketId' | 'outcome' | 'price' | 'cost'>;
+  readonly at: number;
+}
+
+interface Candle {
+  readonly marketId: string;
+  readonly outcome: MarketOutcome;
+  readonly interval: number;
+  readonly start: number;
+  readonly open: number;
+  high: number;
+  low: number;
+  close: number;
+  volume: bigint;
+  trades: number;
+  readonly firstFill: number;
+  lastFill: number;
+}
+
+/** Adds trades, in the order of their numbers, to the candles. */
+export async function writeCandles(trades: readonly TimedTrade[], query: Query): Promise<void> {
+  if (trades.length === 0) return;
+  const rows = candlesOf(trades);
+  await query(ADD_CANDLES, [
+    byteaArray(rows.map(({ marketId }) => marketId)),
+    int2Array(rows.map(({ outcome }) => outcome)),
+    int4Array(rows.map(({ interval }) => interval)),
+    int8Array(rows.map(({ start }) => start)),
+    int4Array(rows.map(({ open }) => open)),
+    int4Array(rows.map(({ high }) => high)),
+    int4Array(rows.map(({ low }) => low)),
+    int4Array(rows.map(({ close }) => close)),
+    numericArray(rows.map(({ volume }) => volume)),
+    int8Array(rows.map((row) => row.trades)),
+    int8Array(rows.map(({ firstFill }) => firstFill)),
+    int8Array(rows.map(({ lastFill }) => lastFill)),
+  ]);
+}
+
+/** The candles of these trades alone. */
+function candlesOf(trades: readonly TimedTrade[]): Candle[] {
+  const candles = new Map<string, Candle>();
+  for (const { event: { fill, marketId, outcome, price, cost }, at } of trades) {
+    for (const interval of CANDLE_INTERVALS_S) {
+      const start = Math.floor(at / 1_000 / interval) * interval;
+      const key = `${marketId}${outcome} ${interval} ${start}`;
+      const candle = candles.get(key);
+      if (candle === undefined) {
+        candles.set(key, {
+          marketId, outcome, interval, start, open: price, high: price, low: price, close: price, volume: BigInt(cost), trades: 1,
+          firstFill: fill, lastFill: fill,
+        });
+        continue;
+      }
+      candle.high = Math.max(candle.high, price);
+      candle.low = Math.min(candle.low, price);
+      candle.close = price;
+      candle.volume += BigInt(cost);
+      candle.trades += 1;
+      candle.lastFill = fill;
+    }
+  }
+  return [...candles.values()];
+}
+
+/** Makes the candles again that had these trades, which have failed. Call it once the trades say so. */
+export async function remakeCandles(failed: readonly TimedTrade[], query: Query): Promise<void> {
+  if (failed.length === 0) return;
+  const columns = [
+    byteaArray(failed.map(({ event }) => event.marketId)),
+    int2Array(failed.map(({ event }) => event.outcome)),
+    int8Array(failed.map(({ at }) => Math.floor(at / 1_000))),
+  ];
+  // Postgres runs them in this order, each over what the one before has made.
+  await Promise.all([REMAKE_MINUTES, ...REMAKE_WIDER].map((statement) => query(statement, columns)));
+}

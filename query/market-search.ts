@@ -1,0 +1,134 @@
+/** Markets by words, category and state, sorted, page by page: `GET /markets` with one of its parameters. */
+import { RequestError } from '../engine/records/errors.js';
+import { SELL, YES } from '../engine/records/fields.js';
+import { inQuery } from '../service/api/parameter.js';
+import * as kind from '../service/api/request-fields.js';
+import type { Database } from './database.js';
+import { cursor, keyAfter, page, type KeyPart } from './paging.js';
+import { hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
+
+export const MARKETS_LIMIT = { byDefault: 100, max: 500 } as const;
+
+export const CATEGORIES = ['defi', 'protocol', 'stablecoin', 'general'] as const;
+/** In the order of `markets.state`. */
+export const MARKET_STATES = ['open', 'expired', 'proposed', 'disputed', 'resolved'] as const;
+
+/** SQL: what an entry shows of a market, and its best YES ask, from `markets` and `ask`. */
+export const MARKET_FIELDS = `
+  ${hex('market_id')} as id, question, description, category, ${hex('contract_address')} as "contractAddress", ${hex('maker')} as maker,
+  expiration, chain_id as "chainId", resolved, coalesce(ask.price, 0) as "bestAskPrice", created_at_ms / 1000 as "createdAt",
+  case when yes_token is not null then ${hex('market_id')} end as "conditionId", yes_token::text as "yesTokenId", no_token::text as "noTokenId"`;
+export const BEST_YES_ASK = `left join lateral (
+  select price from levels
+  where levels.market_id = markets.market_id and outcome = ${YES} and side = ${SELL} order by price limit 1) ask on true`;
+
+interface Sort {
+  /** The tables of a market's key. */
+  readonly from: string;
+  readonly order: string;
+  /** SQL: the key as JSON. */
+  readonly key: string;
+  readonly parts: readonly KeyPart[];
+  /** SQL: whether a market comes after the key of these parameters. */
+  readonly after: (parameters: readonly string[]) => string;
+}
+
+const SORTS = {
+  newest: {
+    from: 'markets', order: 'number desc', key: 'json_build_array(number)', parts: ['number'], after: ([number]) => `number < ${number}::integer`,
+  },
+  expiration: {
+    from: 'markets', order: 'expiration, number', key: 'json_build_array(expiration, number)', parts: ['number', 'number'],
+    after: ([expiration, number]) => `(expiration, number) > (${expiration}::bigint, ${number}::integer)`,
+  },
+  volume: {
+    from: 'market_volumes join markets using (market_id)', order: 'volume desc, market_volumes.market_id desc',
+    key: `json_build_array(volume::text, ${hex('market_volumes.market_id')})`, parts: ['digits', 'hex'],
+    after: ([volume, id]) => `(volume, market_volumes.market_id) < (${volume}::numeric, decode(substr(${id}::text, 3), 'hex'))`,
+  },
+} as const satisfies Record<string, Sort>;
+
+export interface MarketSearch {
+  readonly chainId?: number | undefined;
+  /** Words of the question, or their beginnings. */
+  readonly query?: string | undefined;
+  readonly category?: typeof CATEGORIES[number] | undefined;
+  /** Every unresolved one without it. */
+  readonly state?: typeof MARKET_STATES[number] | 'all' | undefined;
+  readonly sort?: keyof typeof SORTS | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/**
+ * A page of the standard markets that meet all conditions. Throws RequestError for a cursor of another list, and for words without any letter or
+ * digit.
+ */
+export function searchMarkets(db: Database, search: MarketSearch): Promise<Answer> {
+  const { sort = 'newest', limit = MARKETS_LIMIT.byDefault } = search;
+  const list = `markets:${sort}`;
+  const after = keyAfter(list, SORTS[sort].parts, search.cursor);
+  return page(db, { list, ...statementOf({ ...search, sort, limit }, after) });
+}
+
+/** Without a name: which index is best depends on the values. */
+function statementOf(
+  { chainId, query, category, state, sort, limit }: MarketSearch & { readonly sort: keyof typeof SORTS; readonly limit: number },
+  key: readonly unknown[] | undefined,
+): { readonly statement: Statement; readonly values: readonly unknown[] } {
+  const values: unknown[] = [];
+  const given = (value: unknown): string => `$${values.push(value)}`;
+  const { from, order, key: keyOf, after } = SORTS[sort] as Sort;
+  const conditions = [`kind = 'standard'`, ...conditionOfState(state, given)];
+  if (chainId !== undefined) conditions.push(`markets.chain_id = ${given(chainId)}::bigint`);
+  if (category !== undefined) conditions.push(`category = ${given(category)}::text`);
+  if (query !== undefined) conditions.push(`to_tsvector('simple', question) @@ to_tsquery('simple', ${given(beginningsOf(query))}::text)`);
+  if (key !== undefined) conditions.push(after(key.map(given)));
+  const most = given(limit);
+  const text = `
+    with page as materialized (
+      select row_number() over (order by ${order}) as place, number, ${sort === 'volume' ? 'volume' : 'null::numeric'} as volume, ${keyOf}::text as key
+      from ${from} where ${conditions.join(' and ')}
+      order by ${order} limit ${most}::integer
+    )
+    select ${jsonObject(`
+      select ${jsonArray(`
+        select ${MARKET_FIELDS}, (array['${MARKET_STATES.join(`', '`)}'])[state + 1] as state, totals.volume as "totalVolume"
+        from page cross join lateral (select * from markets where markets.number = page.number limit 1) markets ${BEST_YES_ASK}
+          left join lateral (select volume from market_volumes where market_volumes.market_id = markets.market_id) totals on true
+        order by place`)} as markets, (select count(*) from page) as count`)} as body,
+      (select key from page where place = ${most}::integer) as last, ${positionOf(['markets', 'orders', 'trades'])} as position`;
+  return { statement: { text }, values };
+}
+
+function conditionOfState(state: MarketSearch['state'], given: (value: unknown) => string): readonly string[] {
+  if (state === undefined) return ['not resolved'];
+  return state === 'all' ? [] : [`state = ${given(MARKET_STATES.indexOf(state))}::smallint`];
+}
+
+/** Every word has to begin a word of the question. */
+function beginningsOf(query: string): string {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu);
+  if (words !== null) return words.map((word) => `'${word}':*`).join(' & ');
+  const message = 'words of the question, with letters or digits';
+  throw new RequestError('invalid_request', `query: ${message}`, [{ field: '/query', message }]);
+}
+
+export const marketSearchParameters = {
+  query: inQuery('query', kind.optional(kind.upToCharacters(200)), {
+    description: 'Words: each must begin a word of the question, in any case.', example: 'value locked',
+  }),
+  category: inQuery('category', kind.optional(kind.oneOf(CATEGORIES)), { description: 'Only markets of this category.', example: 'defi' }),
+  state: inQuery('state', kind.optional(kind.oneOf([...MARKET_STATES, 'all'])), {
+    description: 'open: takes orders. expired: takes no more, and nobody has proposed an outcome. proposed, disputed: an outcome is proposed, or its '
+      + 'proposal is disputed. resolved. all. Without this parameter: all that are not resolved.',
+    example: 'open',
+  }),
+  sort: inQuery('sort', kind.optional(kind.oneOf(['newest', 'expiration', 'volume'])), {
+    description: 'newest (the default), expiration: the next one first, or volume: the most traded since the start first.', example: 'volume',
+  }),
+  limit: inQuery('limit', kind.optional(kind.upTo(MARKETS_LIMIT.max)), {
+    description: `The highest number of entries in a page; ${MARKETS_LIMIT.byDefault} where another parameter of a page is given.`, example: 100,
+  }),
+  cursor,
+};
