@@ -13,12 +13,15 @@ describe('service: the role that serves a request', () => {
 
   it('is `api` for orders, `relayer` for what users sign, `every` for what a process says of itself, `query` for the rest', () => {
     const of = (role: EndpointRole) => allEndpoints.filter((each) => each.role === role).map(({ id }) => id).sort();
-    assert.deepEqual(of('api'), ['cancelAfter', 'cancelAll', 'cancelOrder', 'cancelOrders', 'getOrder', 'placeOrder', 'placeOrders', 'reduceOrder', 'syncPosition']);
+    assert.deepEqual(of('api'), [
+      'cancelAfter', 'cancelAll', 'cancelOrder', 'cancelOrders', 'checkOrder', 'getAccount', 'getOrder', 'getStatus', 'placeOrder', 'placeOrders',
+      'reduceOrder', 'syncPosition',
+    ]);
     assert.deepEqual(of('every'), ['getAsyncapi', 'getConfig', 'getContracts', 'getLiveness', 'getMetrics', 'getOpenapi', 'getReadiness']);
     assert.deepEqual(of('relayer'), [
       'getUserNonces', 'relayApproval', 'relayBatchRedemption', 'relayMerge', 'relayPermit', 'relayProposal', 'relayRedemption', 'relaySettlement', 'relaySplit',
     ]);
-    assert.equal(of('query').length, allEndpoints.length - 25);
+    assert.equal(of('query').length, allEndpoints.length - 28);
     assert.ok(allEndpoints.every(({ role, method }) => role !== 'query' || method === 'GET'));
   });
 

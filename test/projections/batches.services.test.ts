@@ -20,7 +20,7 @@ describe('projections: batches', () => {
 
   before(async () => {
     ({ url } = await testDatabase());
-    outcomes = randomOutcomes(11, LENGTH);
+    outcomes = randomOutcomes(1, LENGTH);
     await projectTo(LENGTH, { url, log: await logOf(outcomes), limits: { outcomes: 1_000, events: 100_000 } });
     expected = await readTables(url);
   });

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import type {
   Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated, OrderRested,
-  PositionSynced,
-  ResolutionProposed, SettlementSubmitted, SharesTransferred,
+  PositionSynced, ResolutionProposed, SettlementSubmitted, SharesTransferred,
 } from '../../engine/records/events.js';
 import type { MarketOutcome, Side } from '../../engine/records/fields.js';
 import { projections } from '../../projections/catalogue.js';
@@ -11,8 +10,7 @@ import { derivedRows } from '../reference/derived-rows.js';
 import { testDatabase } from '../support/postgres.js';
 import { logOf, outcomesOf, projectTo, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
 
-const UINT64_MAX = '18446744073709551615';
-const UINT256_MAX = String(2n ** 256n - 1n);
+const [UINT64_MAX, UINT256_MAX] = ['18446744073709551615', String(2n ** 256n - 1n)];
 /** Half of its shares, rounded down and up, and what goes along with them and what stays of a cost of 2^255. */
 const [UINT256_HALF, UINT256_HALF_UP] = [String(2n ** 255n - 1n), String(2n ** 255n)];
 const [UINT256_QUARTER, UINT256_QUARTER_UP] = [String(2n ** 254n - 1n), String(2n ** 254n + 1n)];
@@ -21,13 +19,10 @@ const AT = 1_700_000_040_000;
 const MINUTE = String(AT / 60_000);
 const at = (n: number) => String(AT + 1_000 * n);
 const bytes = (length: number) => (n: number) => `0x${n.toString(16).padStart(2 * length, '0')}`;
-const hash = bytes(32);
-const address = bytes(20);
+const [hash, address] = [bytes(32), bytes(20)];
 const MARKET = hash(0xaa);
-const [NOBODY, ALICE, BOB] = [address(0), address(1), address(2)];
-const [TX, BUMPED] = [hash(0xcc), hash(0xcd)];
+const [NOBODY, ALICE, BOB, TX, BUMPED] = [address(0), address(1), address(2), hash(0xcc), hash(0xcd)];
 
-/** Every checkpoint at a position, as `readTables` gives them. */
 const checkpointsAt = (position: number) => projections
   .map(({ name, version }) => ({ name, version, position: String(position), at_ms: at(position - 1) })).sort((a, b) => a.name < b.name ? -1 : 1);
 
@@ -63,9 +58,8 @@ const synced = (user: string, yesShares: string, noShares: string): PositionSync
 const failed = (fill: FillMatched): FillFailed => ({ ...fill, type: 'FillFailed', txHash: TX, reason: 'seller_insufficient_shares', culprit: 'seller' });
 
 const orderRow = (number: number, trader: string, fields: object = {}) => ({
-  number: String(number), order_hash: hash(number), market_id: MARKET, trader, side: 0, outcome: 0, price: 500_000, size: '100', remaining: '100',
-  nonce: UINT64_MAX, expiration: UINT64_MAX, status: 0, placed_at_ms: at(number), closed_at_ms: null,
-  closed_position: null, close_reason: null, ...fields,
+  number: String(number), order_hash: hash(number), market_id: MARKET, trader, side: 0, outcome: 0, price: 500_000, size: '100', remaining: '100', status: 0,
+  nonce: UINT64_MAX, expiration: UINT64_MAX, placed_at_ms: at(number), closed_at_ms: null, closed_position: null, close_reason: null, ...fields,
 });
 const level = (fields: object = {}) => ({ market_id: MARKET, outcome: 0, side: 0, price: 500_000, size: '100', ...fields });
 const book = (n: number) => ({ market_id: MARKET, first_position: '1', updated_at_ms: at(n) });
@@ -89,10 +83,8 @@ const NOTHING: Rows = {
   redemptions: [], assertions: [], relays: [], claims: [], prices: [], quick_markets: [],
 };
 
-const reduced = (orderNumber: number, sizes: Pick<OrderReduced, 'size' | 'remaining' | 'reduced'>): OrderReduced => {
-  const { orderHash, marketId, side, outcome, price } = rested(orderNumber);
-  return { type: 'OrderReduced', v: 1, orderHash, orderNumber, marketId, side, outcome, price, ...sizes };
-};
+const reduced = (number: number, sizes: Pick<OrderReduced, 'size' | 'remaining' | 'reduced'>): OrderReduced => (
+  { type: 'OrderReduced', ...order(number, {}), ...sizes });
 
 /** What each level is after each outcome that touches it. */
 function levelHistoryOf(history: readonly Event[][]): Rows[string] {
@@ -373,9 +365,9 @@ describe('projections: events', () => {
         await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 1_000 } });
         const { projection, ...tables } = await readTables(url);
         const expected = { ...NOTHING, ...derivedRows(MARKET, outcomes, rows), level_history: levelHistoryOf(history), ...rows };
-        const { price_candles: priceCandles, ...others } = tables;
+        const { price_candles: candles, ...others } = tables;
         assert.deepEqual(others, expected);
-        assert.equal(rowsOf(tables, 'price_candles').length > 0, rowsOf(tables, 'prices').length > 0, String(priceCandles));
+        assert.equal(candles!.length > 0, rowsOf(tables, 'prices').length > 0);
         assert.deepEqual(projection, checkpointsAt(outcomes.length));
       });
     }

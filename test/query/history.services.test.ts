@@ -107,6 +107,7 @@ function levelsOf(events: readonly Event[]): Map<string, bigint> {
   for (const event of events) {
     if (event.type === 'OrderRested') add(event.marketId, event.outcome, event.side, event.price, BigInt(event.size));
     if (event.type === 'OrderCancelled') add(event.marketId, event.outcome, event.side, event.price, -BigInt(event.rested));
+    if (event.type === 'OrderReduced') add(event.marketId, event.outcome, event.side, event.price, -BigInt(event.reduced));
     if (event.type === 'FillMatched') add(event.marketId, event.outcome, 1 - event.takerSide, event.price, -BigInt(event.size));
   }
   return levels;

@@ -169,7 +169,7 @@ export function outcomesOf(at: number, ...lists: Event[][]): CommandOutcome[] {
 
 /** What an engine answers to a seeded stream of commands that runs into every corner, and what a chain and a relayer tell besides. */
 export function randomOutcomes(seed: number, length: number, engine: ReferenceEngine = createReferenceEngine()): CommandOutcome[] {
-  const commands = withOrderControl(createRandomCommands(seed, crowd), seed);
+  const commands = withOrderControl(createRandomCommands(seed, crowd), seed, 30);
   const outcomes = Array.from({ length }, () => {
     const command = commands.next();
     const { outcome } = engine.step(command, encodeCommand(command));

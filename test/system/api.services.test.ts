@@ -4,6 +4,7 @@ import { id } from 'ethers';
 import { projections } from '../../projections/catalogue.js';
 import { alice, bob, cancelHeaders, carol, exchangeStack, EXPIRATION, lower, type ExchangeStack, type Placed } from '../support/exchange-stack.js';
 import { controlOrders, operationsOf } from '../support/order-control.js';
+import { traderReads } from '../support/trader-reads.js';
 import { until } from '../support/until.js';
 
 const CHAIN = 'chain_id=31337';
@@ -61,9 +62,8 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read(`/api/v1/stats/${rain.id}`), {
       marketId: rain.id, contractAddress: rain.contractAddress, volume24h: 0, totalVolume: 0, lastPrice: 0,
     });
-    assert.deepEqual(await read('/api/v1/platform/stats'), {
-      chains: [{ chainId: 31_337, totalVolume: 0, totalTrades: 0 }], total_volume: 0, total_trades: 0,
-    });
+    const [chains, total] = [[{ chainId: 31_337, totalVolume: 0, totalTrades: 0 }], { total_volume: 0, total_trades: 0 }];
+    assert.deepEqual(await read('/api/v1/platform/stats'), { chains, ...total });
   });
 
   it('takes signed orders, matches them by price, and answers with the log position of each', async () => {
@@ -81,10 +81,9 @@ describe('the exchange, end to end', () => {
 
   it('shows open orders to their trader, in one market, in all, and on a chain', async () => {
     const { rain, sun } = exchange;
-    const open = {
-      orderHash: bid.orderHash, marketId: rain.id, side: 0, price: 620_000, size: 10 * SHARE, remainingSize: 6 * SHARE, timestamp: bid.timestamp,
-    };
-    const asked = { orderHash: ask.orderHash, marketId: rain.id, side: 1, price: 700_000, size: 1, remainingSize: 1, timestamp: ask.timestamp };
+    const placed = ({ orderHash, timestamp }: Placed) => ({ orderHash, marketId: rain.id, timestamp });
+    const open = { ...placed(bid), side: 0, price: 620_000, size: 10 * SHARE, remainingSize: 6 * SHARE };
+    const asked = { ...placed(ask), side: 1, price: 700_000, size: 1, remainingSize: 1 };
     assert.deepEqual(await read(`/api/v1/orders?trader=${alice.address}`), { orders: [open], count: 1 });
     assert.deepEqual(await read(`/api/v1/orders?trader=${lower(alice)}&market=${rain.id}`), { orders: [open], count: 1 });
     assert.deepEqual(await read(`/api/v1/orders?trader=${lower(alice)}&market=${sun.id}`), { orders: [], count: 0 });
@@ -114,8 +113,7 @@ describe('the exchange, end to end', () => {
 
   it('shows the books: one outcome, both apart, both summed', async () => {
     const { rain } = exchange;
-    const yes = { bids: [{ price: 620_000, size: 6 * SHARE }], asks: [{ price: 700_000, size: 1 }] };
-    const no = { bids: [], asks: [] };
+    const [yes, no] = [{ bids: [{ price: 620_000, size: 6 * SHARE }], asks: [{ price: 700_000, size: 1 }] }, { bids: [], asks: [] }];
     const book = { marketId: rain.id, lastUpdate: ask.timestamp };
     for (const outcome of ['YES', '0']) assert.deepEqual(await read(`/api/v1/orderbook/${rain.id}?outcome=${outcome}`), { ...book, ...yes });
     for (const outcome of ['NO', '1']) assert.deepEqual(await read(`/api/v1/orderbook/${rain.id}?outcome=${outcome}`), { ...book, ...no });
@@ -130,16 +128,14 @@ describe('the exchange, end to end', () => {
     const noTrade = { price: 300_000, size: 3 * SHARE, buyer: lower(carol), seller: lower(bob), timestamp: lift.timestamp, ...sent };
     const yesTrade = { price: 620_000, size: 4 * SHARE, buyer: lower(alice), seller: lower(bob), timestamp: hit.timestamp, ...sent };
     assert.deepEqual(await read(`/api/v1/activity/${rain.id}`), { marketId: rain.id, activity: [noTrade, yesTrade] });
-    assert.deepEqual(await read(`/api/v1/trades/${rain.id}`), {
-      marketId: rain.id, trades: [{ ...noTrade, outcome: 1 }, { ...yesTrade, outcome: 0 }], count: 2,
-    });
+    const trades = [{ ...noTrade, outcome: 1 }, { ...yesTrade, outcome: 0 }];
+    assert.deepEqual(await read(`/api/v1/trades/${rain.id}`), { marketId: rain.id, trades, count: 2 });
     const [totalVolume, totalTrades] = [900_000 + 2_480_000, 2];
     assert.deepEqual(await read(`/api/v1/stats/${rain.id}`), {
       marketId: rain.id, contractAddress: rain.contractAddress, volume24h: totalVolume, totalVolume, lastPrice: 300_000,
     });
-    assert.deepEqual(await read('/api/v1/platform/stats'), {
-      chains: [{ chainId: 31_337, totalVolume, totalTrades }], total_volume: totalVolume, total_trades: totalTrades,
-    });
+    const chains = [{ chainId: 31_337, totalVolume, totalTrades }];
+    assert.deepEqual(await read('/api/v1/platform/stats'), { chains, total_volume: totalVolume, total_trades: totalTrades });
     assert.deepEqual(await read(`/api/v1/platform/stats?${CHAIN}`), { chainId: 31_337, totalVolume, totalTrades });
     assert.deepEqual(await read('/api/v1/platform/stats?chain_id=1'), { chainId: 1, totalVolume: 0, totalTrades: 0 });
   });
@@ -156,7 +152,9 @@ describe('the exchange, end to end', () => {
     assert.match(first!, iso(hit.timestamp));
     assert.match(second!, iso(lift.timestamp));
     assert.deepEqual(pending, { pendingTrades: [{ ...waiting, ...yes, timestamp: first }, { ...waiting, ...no, timestamp: second }], count: 2 });
-    assert.deepEqual(await read('/api/v1/pending-trades?limit=1'), { pendingTrades: [{ ...waiting, ...yes, timestamp: first }], count: 1, next: 0 });
+    const { nextCursor, ...page } = await read('/api/v1/pending-trades?limit=1');
+    assert.deepEqual(page, { pendingTrades: [{ ...waiting, ...yes, timestamp: first }], count: 1, next: 0 });
+    assert.deepEqual((await read(`/api/v1/pending-trades?cursor=${nextCursor as string}`))['pendingTrades'], [{ ...waiting, ...no, timestamp: second }]);
     assert.deepEqual(await read('/api/v1/pending-trades?after=1'), { pendingTrades: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/users/${alice.address}/positions?${CHAIN}`), { positions: [] });
 
@@ -204,7 +202,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read(`/api/v1/users/${bob.address}/activity?${CHAIN}`), {
       activity: [latest, { ...sold, price: 620_000, size: 4 * SHARE, timestamp: hit.timestamp }], settlements: [],
     });
-    assert.deepEqual(await read(`/api/v1/users/${bob.address}/activity?${CHAIN}&limit=1`), { activity: [latest], settlements: [] });
+    assert.deepEqual((await read(`/api/v1/users/${bob.address}/activity?${CHAIN}&limit=1`))['activity'], [latest]);
   });
 
   it('cancels for the trader\'s signature, and the order says so', async () => {
@@ -379,9 +377,11 @@ describe('the exchange, end to end', () => {
 
   it('takes several orders at once, and what their trader asks of them', async () => { last = await controlOrders(exchange); });
 
+  it('tells what traders ask', () => traderReads(exchange, { marketId: exchange.rain.id, sent: hit.sent, position: last }));
+
   it('has answered at every endpoint of its table', async () => {
     const operations = await operationsOf(exchange); // The others need a chain.
-    assert.deepEqual([...exchange.succeeded].sort(), operations.filter((each) => !/^(?:syncPosition|getUserNonces|relay)/.test(each)).sort());
+    assert.deepEqual([...exchange.succeeded].sort(), operations.filter((each) => !/^(?:sync|relay|getUserNonces|getAccount)/.test(each)).sort());
   });
 
   it('is the same after a restart, document by document', async () => {
