@@ -49,7 +49,7 @@ describe('the exchange on a chain', function () {
     });
     assert.deepEqual(markets, [listed(sun, 'Will the sun shine?', 'general', markets[0]!), listed(rain, 'Will it rain?', 'defi', markets[1]!)]);
     const { chains: [{ signedActions, ...chain }] } = await exchange.get('/api/v1/config') as { chains: [{ signedActions: object }] };
-    assert.equal(Object.keys(signedActions).length, 10);
+    assert.equal(Object.keys(signedActions).length, 14);
     assert.deepEqual(chain, {
       chainId: 31_337, name: 'Test chain', testnet: true, rpcUrl: null, contracts: node.chain.contracts, confirmations: 0, startBlock: node.chain.startBlock,
       exposureCheck: false, minOrderSize: 1, passOverAnchors: [], passOverFills: [],

@@ -185,9 +185,10 @@ describe('the exchange: limits that clients are told', function () {
     };
     const told = Object.entries(paths).flatMap(([path, { get }]) =>
       (get?.parameters ?? []).filter(({ name }) => name === 'limit').map(({ schema }) => [path, schema.maximum] as const));
-    assert.deepEqual(Object.fromEntries(told), of);
+    // The others have pages of a size that only the document tells.
+    assert.deepEqual(Object.fromEntries(told.filter(([path]) => path in of)), of);
     for (const [path, max] of told) {
-      const filled = path.replace('{address}', lower(bob));
+      const filled = path.replace('{address}', lower(bob)).replace('{marketId}', exchange.rain.id).replace('{asset}', 'BTC');
       const query = `?trader=${lower(bob)}&chain_id=31337&limit=`;
       assert.equal((await exchange.request('GET', `${filled}${query}${max!}`)).status, 200);
       await exchange.refused('invalid_request', 'GET', `${filled}${query}${max! + 1}`);

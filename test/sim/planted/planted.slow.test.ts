@@ -24,7 +24,7 @@ describe('simulation: planted bugs', () => {
 
   it('the shortest story of a find has a tenth of its happenings, and still breaks the same invariant', async () => {
     const name = 'after a lost answer an append goes to the new end of the log';
-    const smallest = await smallestPlanted(numberOf(name), { seed: 5, steps: STEPS });
+    const smallest = await smallestPlanted(numberOf(name), { seed: 3, steps: STEPS });
     assert.ok(smallest !== undefined && smallest.happenings > 0 && smallest.happenings <= STEPS / 10, JSON.stringify(smallest));
     assert.match(smallest.end, /broken: nothing is appended twice: /);
   });
