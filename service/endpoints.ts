@@ -13,7 +13,7 @@ export const serviceEndpoints = [getConfig, getContracts, getOpenapi, getAsyncap
 
 /** Tried in this order. */
 export const allEndpoints: readonly Endpoint[] = [
-  ...orderEndpoints, ...askedEndpoints, ...lookUpEndpoints, ...readEndpoints, ...relayerEndpoints, ...serviceEndpoints,
+  ...askedEndpoints, ...orderEndpoints, ...lookUpEndpoints, ...readEndpoints, ...relayerEndpoints, ...serviceEndpoints,
 ];
 
 /** Pages that are not endpoints of the API, with all paths below them, and the role that serves each. */

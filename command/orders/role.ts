@@ -99,15 +99,16 @@ export const api: Role<ApiPorts, ServingRole> = {
     });
     return {
       routes: [
+        // Before `/orders/{hash}`, which has the path of the check, too.
+        ...serve(askedEndpoints, {
+          checkOrder: createCheckOrder(parts), account: createAccount({ view, holdingsOf: holdingsReaders(chains) }),
+          tradingStatus: createTradingStatus({ view, admit }),
+        }),
         ...serve(orderEndpoints, {
           ...orders, placeOrders: admitted(admit, 'order', placeOrders),
           cancelOrders: admitted(admit, 'other', createCancelOrders(signed)), cancelAll: admitted(admit, 'other', createCancelAll(signed)),
           cancelAfter: admitted(admit, 'order', createCancelAfter(signed)), reduceOrder: admitted(admit, 'other', createReduceOrder(signed)),
           syncPosition: admitted(admit, 'other', syncPosition),
-        }),
-        ...serve(askedEndpoints, {
-          checkOrder: createCheckOrder(parts), account: createAccount({ view, holdingsOf: holdingsReaders(chains) }),
-          tradingStatus: createTradingStatus({ view, admit }),
         }),
       ],
       failed: neverFails,

@@ -69,7 +69,7 @@ export function testRoutes({ syncPosition: sync, ...given }: Partial<TestHandler
     ...given,
   };
   const echo = ({ id: name }: Endpoint) => (asked: object): Reply => ({ body: JSON.stringify({ name, asked }), position: 7 });
-  const handled = [...orderEndpoints, ...askedEndpoints, ...lookUpEndpoints, ...readEndpoints, getUserNonces]
+  const handled = [...askedEndpoints, ...orderEndpoints, ...lookUpEndpoints, ...readEndpoints, getUserNonces]
     .map((each) => bind<Endpoint>(each, handlers[each.id] as Handle<Endpoint> ?? echo(each)));
   const relayed = { txHash: `0x${'7e'.repeat(32)}`, status: 'pending' as const };
   const relays = serve(Object.values(relayEndpoints), { relay: () => Promise.resolve(relayed) });
