@@ -144,7 +144,7 @@ describe('the auditor in Python', function () {
   it('finds a record that is no command, though its digest is right, and goes on', async () => {
     api.show((lines) => forged(changed(lines, 2, () => ({ command: '{"kind":"PlaceOrder","signature":"0x00"}' }))));
     const { code, output } = await audit(api.url, chain);
-    assert.match(output, /^FOUND position 2: no exchange records such an entry: KeyError 'marketId'$/m);
+    assert.match(output, /^FOUND position 2: no exchange records such an entry: KeyError 'orderHash'$/m);
     assert.match(output, /^\d+ findings, \d+ digests, /m);
     assert.equal(code, 1);
   });
