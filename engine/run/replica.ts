@@ -8,6 +8,7 @@ import { fewerCommands, rangeOf } from '../log/known.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type Log } from '../log/log.js';
 import { createChecker } from './checker.js';
 import { createEngine, type Engine, type Step } from './engine.js';
+import { retrying, steady } from '../waiting.js';
 import { HistoryDiffers } from './history-differs.js';
 import { createCommandOutcomes } from './command-outcomes.js';
 import { createRecorder, type Recorder } from './recorder.js';
@@ -155,6 +156,9 @@ interface Following {
   readonly batchDone: () => void;
 }
 
+/** A log that is away while one record is read does not end the replica: following it waits for it, too. */
+const AWAY = steady(250);
+
 async function follow({ engine, log, sink, recorded, signal, snapshots, stepped, batchDone }: Following): Promise<void> {
   for await (const batch of log.follow('commands', engine.state.position, signal)) {
     // The recorder may have failed since the batch was read: nothing of it may be published then.
@@ -162,7 +166,9 @@ async function follow({ engine, log, sink, recorded, signal, snapshots, stepped,
     for (const record of batch) {
       if (record.position !== engine.state.position) throw new BrokenSequence('commands', engine.state.position, record.position);
       const step = engine.step(record.data);
-      if (step.position === recorded - 1) await compare(log, step);
+      if (step.position === recorded - 1) {
+        await retrying(() => compare(log, step), { backoff: AWAY, signal, canPass: (error) => error instanceof LogUnavailable });
+      }
       if (step.position >= recorded) {
         sink.take(step);
         stepped(step, record.id);

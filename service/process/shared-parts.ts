@@ -126,7 +126,8 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     });
     const doing = () => `reading the history: at command ${started.view.position} of ${Math.max(started.view.position, length.current())}`;
     await waits.during(doing, orAborted(started.caughtUp, waits.signal));
-    await checkHistory({ view: started.view, log, domains: [...domains.values()], settles: chains.size > 0 });
+    const history = { view: started.view, log, domains: [...domains.values()], settles: chains.size > 0 };
+    await waits.until(`the log at ${placeOf(urls.log)}`, () => checkHistory(history), isUnavailable);
     // Before this engine works: the other one may be told to leave from then on.
     if (roles.has('engine')) await orAborted(handover.listen(() => { started.recording?.takeOver(); }), waits.signal);
     known = started;
