@@ -89,8 +89,10 @@ export interface Batch {
   readonly written: boolean;
 }
 
-const AFTER_FAILURES = { firstMs: 20, longestMs: 1_000, random: Math.random };
-const AFTER_CONFLICTS = { firstMs: 1, longestMs: 50, random: Math.random };
+/** Looked up at each call: the simulation replaces it after this module is loaded. */
+const random = (): number => Math.random();
+const AFTER_FAILURES = { firstMs: 20, longestMs: 1_000, random };
+const AFTER_CONFLICTS = { firstMs: 1, longestMs: 50, random };
 
 export function createAppender(options: AppenderOptions): Appender {
   const { stream, attemptsOf, unknownAfterMs, attemptTimeoutMs, appended, failure } = options;
