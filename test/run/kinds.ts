@@ -26,7 +26,7 @@ export const STAGES: readonly (readonly (readonly Kind[])[])[] = [
 ];
 
 /** Of these kinds each file has a process of its own, and so many run at once: a few long files are never dealt out evenly. */
-export const FILES_AT_ONCE: Readonly<Partial<Record<Kind, number>>> = { crash: 2 };
+export const FILES_AT_ONCE: Readonly<Partial<Record<Kind, number>>> = { crash: 3 };
 
 /** Kinds that run where they are named, as `.ci/long` does. */
 export const ON_DEMAND: readonly Kind[] = ['eventstore', 'geth', 'auditors', 'solidity', 'proofs'];
