@@ -69,7 +69,7 @@ export function send(request: StepRequest, response: StepResponse, { body, etag,
   if (response.headersSent || response.destroyed) return;
   if (etag !== undefined) response.setHeader('ETag', etag).setHeader('Cache-Control', 'no-cache');
   setHead(response, head, ending);
-  if (etag !== undefined && request.fresh) {
+  if (etag !== undefined && (head.status ?? 200) === 200 && isKnown(etag, request)) {
     response.statusCode = 304;
     response.removeHeader('Content-Type');
     response.end();
@@ -79,6 +79,18 @@ export function send(request: StepRequest, response: StepResponse, { body, etag,
   }
   discardBody(request);
 }
+
+/**
+ * Whether `If-None-Match` names the tag (RFC 9110, 13.1.2), whatever `Cache-Control` the request has: Express's `fresh` takes `no-cache` for a
+ * wish to have the whole answer, and every `fetch` adds it to a request with `If-None-Match`.
+ */
+function isKnown(etag: string, { method, headers: { 'if-none-match': known = '' } }: StepRequest): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  return known.trim() === '*' || known.match(TAGS)?.some((tag) => tag === etag.replace(/^W\//, '')) === true;
+}
+
+/** The tags of a list without what marks them as weak: also a weak one says that the client has the answer. */
+const TAGS = /"[^"]*"/g;
 
 /** Sets the status and the headers of an answer. */
 export function setHead(response: StepResponse, { status = 200, headers = {}, position, contentType }: Omit<SentReply, 'body'>, ending: Ending): void {

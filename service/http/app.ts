@@ -147,7 +147,7 @@ const NONE: Readonly<Record<string, string>> = {};
  * as Express does.
  */
 function runSteps(steps: readonly Step[], failed: ErrorStep, request: IncomingMessage, response: ServerResponse): void {
-  const ours: StepRequest = Object.assign(request, { params: NONE, query: NONE, fresh: false, originalUrl: request.url ?? '', body: undefined });
+  const ours: StepRequest = Object.assign(request, { params: NONE, query: NONE, originalUrl: request.url ?? '', body: undefined });
   const answer = Object.assign(response, { locals: {} as Found });
   runFrom(0, { steps, failed, request: ours, response: answer });
 }

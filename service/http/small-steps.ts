@@ -15,7 +15,7 @@ const FOR_ANY_PAGE: readonly (readonly [name: string, value: string])[] = [
   ['Access-Control-Allow-Origin', '*'],
   [
     'Access-Control-Expose-Headers',
-    'X-Log-Position, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
+    'ETag, X-Log-Position, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
   ],
 ];
 
@@ -113,7 +113,7 @@ export function bearerToken({ id }: Endpoint, authenticate: Authenticate | undef
   };
 }
 
-const ALLOWED_HEADERS = 'Content-Type, Authorization, Last-Event-ID, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
+const ALLOWED_HEADERS = 'Content-Type, Authorization, If-None-Match, Last-Event-ID, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
 
 /** Answers the preflight of a browser. `endpoints`: all of the path; `ownPagesOnly`: those that web pages of other sites may not call. */
 export function preflight(endpoints: readonly Endpoint[], ownPagesOnly: readonly Endpoint[], ending: Ending): Step {

@@ -25,8 +25,6 @@ export interface StepRequest extends IncomingMessage {
   params: Readonly<Record<string, string>>;
   /** Throws RequestError when a parameter is repeated. */
   readonly query: Readonly<Record<string, string>>;
-  /** Whether the client has what the answer's headers describe. */
-  readonly fresh: boolean;
   /** The target as it was sent. */
   readonly originalUrl: string;
   /** Absent until it has been read, and for an endpoint without one. */
