@@ -105,7 +105,7 @@ export const api: Role<ApiPorts, ServingRole> = {
       routes: [
         // Before `/orders/{hash}`, which has the path of the check, too.
         ...serve(askedEndpoints, {
-          checkOrder: createCheckOrder(parts), account: createAccount({ view, holdingsOf: holdingsReaders(chains) }),
+          checkOrder: createCheckOrder(parts), account: createAccount({ view, holdingsOf: holdingsReaders(chains), now }),
           tradingStatus: createTradingStatus({ view, admit: admitOrders, plannedHalts, now }),
         }),
         ...serve(orderEndpoints, {
