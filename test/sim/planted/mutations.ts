@@ -148,9 +148,9 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'state.sweeps.push({ kind: \'trader\', reason: \'cancel_after\', trader, before, chainId });', to: '',
   },
   {
-    name: 'a reduced order forgets what was filled before', breaks: 'two engines agree',
+    name: 'a reduced order keeps a unit too much', breaks: 'two engines agree',
     file: 'engine/rules/decide-cancels.js',
-    from: 'remaining: (size - filled).toString()', to: 'remaining: size.toString()',
+    from: 'remaining: (size - filled).toString()', to: 'remaining: (size - filled + 1n).toString()',
   },
   {
     name: 'a FOK order is filled in part', breaks: 'two engines agree',
