@@ -2,7 +2,7 @@
  * How every part of a process keeps going: it takes hold of what only one process may have, does a round of work, rests, and begins
  * again. A failure is reported once, and the next round follows after a growing pause.
  */
-import { errorText, type Report } from './report.js';
+import { errorText, type Report, type ReportLevel } from './report.js';
 import { backoffMs, pause, type Backoff } from './waiting.js';
 
 export interface RoundsOptions {
@@ -12,8 +12,8 @@ export interface RoundsOptions {
   readonly rest?: () => Promise<unknown>;
   /** Whether a later round may succeed. With any other error the reactor ends. Default: always. */
   readonly canPass?: (error: unknown) => boolean;
-  /** How a failure is reported: undefined for one that belongs to the usual work. Default: as trouble. */
-  readonly level?: (error: unknown) => 'trouble' | 'alarm' | undefined;
+  /** How a failure is reported: undefined for one that belongs to the usual work. Default: as a warning. */
+  readonly level?: (error: unknown) => ReportLevel | undefined;
   readonly backoff: Backoff;
   /** As reports name it: `chain 1: the keeper`. */
   readonly who: string;
@@ -100,7 +100,7 @@ class RunningReactor<Held> {
         standingBy: () => {
           this.standsBy = true;
           this.trouble = undefined;
-          report('note', `${who} stands by: another process does this`);
+          report('info', `${who} stands by: another process does this`);
         },
       });
     } finally {
@@ -112,11 +112,11 @@ class RunningReactor<Held> {
     this.failures = 0;
     if (this.trouble === undefined) return;
     this.trouble = undefined;
-    this.options.report('note', `${this.options.who} goes on`);
+    this.options.report('info', `${this.options.who} goes on`);
   }
 
   private async fails(error: unknown): Promise<void> {
-    const { signal, level = asTrouble, isLoss = never, failed, backoff, who, report } = this.options;
+    const { signal, level = asWarning, isLoss = never, failed, backoff, who, report } = this.options;
     const text = errorText(error);
     const told = level(error);
     if (told !== undefined && text !== this.trouble) {
@@ -137,4 +137,4 @@ class RunningReactor<Held> {
 
 const always = (): boolean => true;
 const never = (): boolean => false;
-const asTrouble = () => 'trouble' as const;
+const asWarning = () => 'warn' as const;

@@ -1,6 +1,6 @@
 /**
- * What a part of the exchange says of itself, in one table: readiness, metrics, alerts, the log's alarms and the page for operators come from it.
- * A part has one state, or several that its labels tell apart, such as one per chain.
+ * What a part of the exchange says of itself, in one table: readiness, metrics, alerts in Prometheus and in the log, and the page for
+ * operators come from it. A part has one state, or several that its labels tell apart, such as one per chain.
  */
 
 /** Log records that a part may lag behind and still be ready. */
@@ -45,7 +45,7 @@ export interface Row<S> extends Metric<S> {
     /** The reasons as `/health/ready` gives them; empty when there is none. */
     readonly reasons: (state: S) => readonly string[];
   };
-  /** What is known of the cause, for the log's alarms. */
+  /** What is known of the cause, for the alert in the log. */
   readonly cause?: (state: S) => string | null | undefined;
 }
 

@@ -106,7 +106,7 @@ export function runProjections(options: RunOptions): ProjectionRun {
     isLoss: () => true,
     canPass: (error) => error instanceof DatabaseUnavailable || error instanceof LogUnavailable || error instanceof Overtaken,
     // Where two workers run, each overtakes the other all the time.
-    level: (error) => error instanceof Overtaken ? undefined : 'trouble',
+    level: (error) => error instanceof Overtaken ? undefined : 'warn',
     backoff, who: 'the projection worker', report, signal,
   });
   return { done, position, lag: async () => Math.max(0, await log.length('outcomes') - position()) };
@@ -133,14 +133,14 @@ async function openCourse(options: RunOptions, read: (checkpoints: Checkpoints) 
 async function prepare(session: Session, options: RunOptions): Promise<void> {
   const { url, log, projections, signal, open, report } = options;
   await createReadModels({ session, schema: READ_MODELS, projections });
-  for (const denied of await grantReader(session, READ_MODELS)) report('trouble', denied);
+  for (const denied of await grantReader(session, READ_MODELS)) report('warn', denied);
   const stored = await readCheckpoints(session.query);
   for (const projection of projections) {
     const { name, version } = projection;
     const found = checkpointOf(stored, name).version;
     if (found > version) throw new NewerReadModels(name, found, version);
     if (found === version) continue;
-    report('note', `read model ${name} has version ${found}, but this program makes version ${version}: rebuilding it`);
+    report('info', `read model ${name} has version ${found}, but this program makes version ${version}: rebuilding it`);
     await rebuild({ url, log, projection, signal, ...open && { open }, onlyIfOlder: true });
   }
 }

@@ -113,6 +113,6 @@ function hashes(text: string, before: ReadonlySet<string>): ReadonlySet<string> 
 
 function nodesOf(urls: Options['rpc'], say: (text: string) => void): ReadonlyMap<number, Rpc> {
   return new Map([...urls].map(([chainId, each]) => [chainId, createRpc({
-    chainId, urls: each, now: () => performance.now(), report: (level, text) => { if (level !== 'note') say(text); },
+    chainId, urls: each, now: () => performance.now(), report: (level, text) => { if (level !== 'info') say(text); },
   })]));
 }

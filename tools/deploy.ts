@@ -82,7 +82,7 @@ async function run(options: Options): Promise<void> {
   const chainId = await chainIdOf(url);
   const say = (line: string): void => { process.stderr.write(`${line}\n`); };
   const rpc = createRpc({
-    chainId, urls: [url], timeoutMs: REQUEST_TIMEOUT_MS, now: () => performance.now(), report: (level, line) => { if (level !== 'note') say(line); },
+    chainId, urls: [url], timeoutMs: REQUEST_TIMEOUT_MS, now: () => performance.now(), report: (level, line) => { if (level !== 'info') say(line); },
   });
   const deploying: Deploying = {
     rpc, wallet, directory: out, confirmations, pollMs: POLL_MS, say, name: name ?? knownChain(chainId)?.name ?? `Chain ${chainId}`,

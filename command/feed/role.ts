@@ -38,7 +38,7 @@ export interface FeedKafka {
 export const feed: Role<FeedPorts> = {
   start({ kafka, log, logLength, openCheckpoints, report }) {
     if (kafka === undefined) {
-      report('note', 'the fill feed is not published: KAFKA_BROKERS is not set, and settlement follows the log');
+      report('info', 'the fill feed is not published: KAFKA_BROKERS is not set, and settlement follows the log');
       return Promise.resolve({ state: [], failed: neverFails, stop: () => Promise.resolve() });
     }
     const stopping = new AbortController();

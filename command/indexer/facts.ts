@@ -35,7 +35,7 @@ export interface Facts {
   /** What the quick resolver says of its resolutions, also of markets that nobody knows. Each market's ResolveMarket is among the facts. */
   readonly resolutions: readonly ToldResolution[];
   /** One text per event of the exchange's contracts that could not be recorded: somebody must look. */
-  readonly alarms: readonly string[];
+  readonly alerts: readonly string[];
 }
 
 export interface FactsContext {
@@ -50,7 +50,7 @@ export interface FactsContext {
 /** The facts of chain events, which come in chain order. Skips events of other contracts, events that are not read, and removed ones. */
 export function factsOf(events: readonly RawChainEvent[], context: FactsContext): Facts {
   const { chain } = context;
-  const found = { facts: [] as Fact[], anchors: [] as Anchor[], resolutions: [] as ToldResolution[], alarms: [] as string[] };
+  const found = { facts: [] as Fact[], anchors: [] as Anchor[], resolutions: [] as ToldResolution[], alerts: [] as string[] };
   const reader = createReader(context, quickTerms(chain, events));
   let moved: ToldFill['moved'];
   for (const raw of events) {
@@ -73,7 +73,7 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
       if (!(error instanceof UndecodableEvent || error instanceof Unrecordable)) throw error;
       const cause = error.cause instanceof Error ? ` (${error.cause.message.slice(0, 200)})` : '';
       const meaning = error instanceof Unrecordable ? error.meaning : undefined;
-      found.alarms.push(`chain ${chain.chainId}, block ${raw.block}, event ${raw.logIndex}, transaction ${raw.txHash}: ${error.message}${cause}; `
+      found.alerts.push(`chain ${chain.chainId}, block ${raw.block}, event ${raw.logIndex}, transaction ${raw.txHash}: ${error.message}${cause}; `
         + `the event was not recorded: ${meaning ?? `check that ${raw.address} is the contract that the chain's settings name`}`);
     }
   }

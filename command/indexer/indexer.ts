@@ -23,7 +23,7 @@ export interface IndexerOptions
   readonly advanceEvery?: number;
   /** The same by time, in milliseconds. Default 15 s. */
   readonly advanceEveryMs?: number;
-  /** An alarm is reported when the chain has had no new block for this time. Default 2 min; Infinity for a chain with blocks on demand. */
+  /** An alert is reported when the chain has had no new block for this time. Default 2 min; Infinity for a chain with blocks on demand. */
   readonly stalledAfterMs?: number;
   /** The first pause after an error; each further pause is twice as long, up to the longest. Default 250 ms and 30 s. */
   readonly retryMs?: number;
@@ -74,10 +74,10 @@ export function runIndexer(options: IndexerOptions): Indexer {
   const { chain, now, signal, report } = options;
   const { passOverAnchors = [], passOverFills = [] } = chain;
   if (passOverAnchors.length > 0) {
-    report('note', `chain ${chain.chainId}: its settings pass over the anchors of ${passOverAnchors.length} transactions: ${passOverAnchors.join(', ')}`);
+    report('info', `chain ${chain.chainId}: its settings pass over the anchors of ${passOverAnchors.length} transactions: ${passOverAnchors.join(', ')}`);
   }
   if (passOverFills.length > 0) {
-    report('note', `chain ${chain.chainId}: its settings pass over false fills of ${passOverFills.length} transactions: ${passOverFills.join(', ')}`);
+    report('info', `chain ${chain.chainId}: its settings pass over false fills of ${passOverFills.length} transactions: ${passOverFills.join(', ')}`);
   }
   const rpc: Rpc = {
     chainId: chain.chainId,
@@ -155,7 +155,7 @@ async function follow(parts: Parts): Promise<void> {
   await done.catch((error: unknown) => {
     if (!contradicts(error)) throw error;
     trouble.stopped = error.message;
-    report('alarm', error.message);
+    report('alert', error.message);
   });
 }
 
@@ -173,7 +173,7 @@ async function look(parts: Parts): Promise<void> {
   Object.assign(trouble, { lookedAtMs: now(), failures: 0, lastError: undefined });
 }
 
-/** Notes the failure of a look. Returns the error. */
+/** Records the failure of a look. Returns the error. */
 function failed(thrown: unknown, { options: { chain, signal }, callers, head, trouble }: Parts): Error {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   if (signal.aborted || contradicts(error)) return error;
@@ -241,7 +241,7 @@ function watchHead({ chain: { chainId, confirmations }, recorded, now, report, s
   function look(): void {
     if (stalled || now() - movedAtMs < stalledAfterMs) return;
     stalled = true;
-    report('alarm', `chain ${chainId}: no new block for ${Math.round((now() - movedAtMs) / 1_000)} s after block ${highest ?? '(none)'}; `
+    report('alert', `chain ${chainId}: no new block for ${Math.round((now() - movedAtMs) / 1_000)} s after block ${highest ?? '(none)'}; `
     + 'fills wait until the chain goes on: check the chain and its nodes');
   }
 
@@ -254,7 +254,7 @@ function watchHead({ chain: { chainId, confirmations }, recorded, now, report, s
       if (highest === undefined || latest > highest) {
         highest = latest;
         movedAtMs = now();
-        if (stalled) report('note', `chain ${chainId}: the chain goes on with block ${latest}`);
+        if (stalled) report('info', `chain ${chainId}: the chain goes on with block ${latest}`);
         stalled = false;
       } else {
         look();
@@ -264,7 +264,7 @@ function watchHead({ chain: { chainId, confirmations }, recorded, now, report, s
         ? `a node's latest block is ${latest}, but block ${reached} was read before; waits until the node has it. `
         + 'If the chain was reset, bring back its state, or begin a new history with its own contracts'
         : undefined;
-      if (lacks !== undefined && behind === undefined) report('trouble', `chain ${chainId}: ${lacks}`);
+      if (lacks !== undefined && behind === undefined) report('warn', `chain ${chainId}: ${lacks}`);
       behind = lacks;
     },
   };

@@ -80,7 +80,7 @@ export const indexerState: StateTable<IndexerState> = {
       alerts: [{
         name: 'ExchangeChainStopped', severity: 'critical', when: { is: 1 }, forS: 0, told: () => true,
         means: 'Chain {chain} is not recorded any more.',
-        todo: 'It contradicts the history or the settings. The alarm in the log of the indexer says what to compare: '
+        todo: 'It contradicts the history or the settings. The alert in the log of the indexer says what to compare: '
           + 'docs/chain.md, "Facts".',
       }],
     },
@@ -93,7 +93,7 @@ export const indexerState: StateTable<IndexerState> = {
         name: 'ExchangeQuickMarketsContradicted', severity: 'critical', when: { above: 0 }, forS: 0, told: () => true,
         means: 'Chain {chain} has resolved {value} quick markets otherwise than the exchange decided.',
         todo: 'The key for quick markets may have leaked: take its role away. Which markets, and by what: '
-          + 'the alarm in the log of the indexer, and docs/prices.md, "Quick markets".',
+          + 'the alert in the log of the indexer, and docs/prices.md, "Quick markets".',
       }],
     },
     {

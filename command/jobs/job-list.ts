@@ -33,8 +33,8 @@ export type Finding
   = | { readonly kind: 'ready'; readonly transaction: JobTransaction; readonly announcement?: string }
     /** The chain has the result, and the history will. */
     | { readonly kind: 'done' }
-    /** Not now, and that is no fault. With `isNoted` an operator is told once. */
-    | { readonly kind: 'waits'; readonly reason: string; readonly isNoted?: boolean }
+    /** Not now, and that is no fault. With `isReported` an operator is told once. */
+    | { readonly kind: 'waits'; readonly reason: string; readonly isReported?: boolean }
     /** The contracts refuse it; the reason says which one. */
     | { readonly kind: 'refused'; readonly reason: string };
 
@@ -162,13 +162,13 @@ export class JobList<J extends Job> {
         return [];
       case 'waits':
         waits(finding.reason);
-        return finding.isNoted === true ? this.#once(job, 'note', finding.reason) : [];
+        return finding.isReported === true ? this.#once(job, 'info', finding.reason) : [];
       case 'refused': {
         const { reason } = finding;
         const refusals = memory.refusals + 1;
         const notBeforeMs = nowMs + backoffMs(refusals, rules.backoff);
         this.#memory.set(job.key, { ...memory, refusals, notBeforeMs, reason });
-        return this.#once(job, 'alarm', `${reason}. Nothing is sent; it is tried again with growing pauses`);
+        return this.#once(job, 'alert', `${reason}. Nothing is sent; it is tried again with growing pauses`);
       }
     }
   }
@@ -177,12 +177,12 @@ export class JobList<J extends Job> {
   #failedRequests(job: J, requests: readonly TrackedRequest[]): readonly Message[] {
     return requests.flatMap(({ id, status }) => {
       const once = (level: Message['level'], text: string) => this.#once(job, level, text);
-      if (status.kind === 'refused') return once('alarm', `the lane has refused request ${id}: ${status.reason}`);
+      if (status.kind === 'refused') return once('alert', `the lane has refused request ${id}: ${status.reason}`);
       if (status.kind !== 'ended') return [];
       const { ending } = status;
-      if (ending.kind === 'lost') return once('trouble', `another transaction used the nonce of request ${id}`);
+      if (ending.kind === 'lost') return once('warn', `another transaction used the nonce of request ${id}`);
       if (ending.succeeded) return [];
-      return once('trouble', `transaction ${ending.txHash} reverted: somebody else may have been first`);
+      return once('warn', `transaction ${ending.txHash} reverted: somebody else may have been first`);
     });
   }
 
@@ -193,7 +193,7 @@ export class JobList<J extends Job> {
     if (job.overdue === undefined || reason === undefined) return [];
     const { waited, advice } = job.overdue;
     const text = `it has waited ${waited}: ${reason}${advice === undefined ? '' : `. ${advice}`}`;
-    return this.#once(job, 'alarm', text, 'waits for long');
+    return this.#once(job, 'alert', text, 'waits for long');
   }
 
   /** The message, once per job and topic. */

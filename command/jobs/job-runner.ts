@@ -88,7 +88,7 @@ export function runJobs<J extends Job>(
       tell(list.found(job, finding, now()));
       if (finding.kind !== 'ready') continue;
       await send(requests, job, finding.transaction);
-      if (finding.announcement !== undefined) report('note', `chain ${chainId}: ${finding.announcement}`);
+      if (finding.announcement !== undefined) report('info', `chain ${chainId}: ${finding.announcement}`);
     }
   }
 

@@ -124,12 +124,12 @@ function assertionOf(note: unknown): string | undefined {
  * OracleResolver).
  */
 const HALVABLE_S = 30 * 86_400;
-/** Markets that are named in one alarm. */
+/** Markets that are named in one alert. */
 const MAX_NAMED = 10;
 
 /**
  * Returns a function that reports the markets that have become halvable since its last call: each once, together in one
- * alarm.
+ * alert.
  */
 export function halvableMarkets(
   chainId: number,
@@ -144,7 +144,7 @@ export function halvableMarkets(
     const more = fresh.length > MAX_NAMED ? ` and ${fresh.length - MAX_NAMED} more` : '';
     const named = `${fresh.slice(0, MAX_NAMED).join(', ')}${more}`;
     return [{
-      level: 'alarm',
+      level: 'alert',
       text: `chain ${chainId}: nobody has proposed an outcome for 30 days since the expiration of ${named}. `
         + '/api/v1/resolution says why; the resolver\'s administrator can halve such a market',
     }];

@@ -1,4 +1,5 @@
 /** Decides what a lane does with its open transactions: a pure function of what is recorded and what the chain shows. */
+import type { ReportLevel } from '../../engine/report.js';
 import { backoffMs, type Backoff } from '../../engine/waiting.js';
 import { replacementFees, type FeeLimits, type FeeMarket, type Fees } from './fees.js';
 import type { Attempt, Ending, HeldRequest } from './requests.js';
@@ -37,7 +38,7 @@ export interface Flight {
   readonly refusals: number;
   /** Whether the node asked for higher fees. */
   readonly underpriced: boolean;
-  /** Whether the fee limit allows no further replacement; an alarm was reported. */
+  /** Whether the fee limit allows no further replacement; an alert was reported. */
   readonly atLimit: boolean;
   /** The block that contained one of its attempts at the last look. */
   readonly minedIn: number | undefined;
@@ -90,7 +91,7 @@ export type Action
   = | { readonly kind: 'broadcast'; readonly nonce: number }
     | { readonly kind: 'replace'; readonly nonce: number; readonly fees: Fees }
     | { readonly kind: 'over'; readonly nonce: number; readonly ending: Ending }
-    | { readonly kind: 'report'; readonly level: 'trouble' | 'alarm'; readonly text: string };
+    | { readonly kind: 'report'; readonly level: ReportLevel; readonly text: string };
 
 /** A node's answer to a broadcast. */
 export type BroadcastAnswer = 'taken' | 'nonce too low' | 'underpriced' | 'unfunded' | 'refused';
@@ -159,7 +160,7 @@ function decideUnused(before: Flight, { view, policy, nowMs, actions }: Deciding
   const now: Moment = { block: view.head, ms: nowMs };
   let flight: Flight = { ...before, unexplained: undefined, frontSince: nonce === view.count ? before.frontSince ?? now : undefined };
   if (flight.minedIn !== undefined) {
-    actions.push({ kind: 'report', level: 'trouble', text: `nonce ${nonce}: block ${flight.minedIn} was reorganised away; the transaction is broadcast again` });
+    actions.push({ kind: 'report', level: 'warn', text: `nonce ${nonce}: block ${flight.minedIn} was reorganised away; the transaction is broadcast again` });
     flight = { ...flight, minedIn: undefined, broadcastAtMs: nowMs, waitingSince: flight.waitingSince === undefined ? undefined : now };
   }
   if (wantsMore(flight, { view, policy, nowMs })) {
@@ -170,7 +171,7 @@ function decideUnused(before: Flight, { view, policy, nowMs, actions }: Deciding
     }
     if (!flight.atLimit) {
       const text = `nonce ${nonce} is not mined, and the limit of ${policy.limits.maxFeePerGas} wei per unit of gas allows no higher fees`;
-      actions.push({ kind: 'report', level: 'alarm', text });
+      actions.push({ kind: 'report', level: 'alert', text });
     }
     flight = { ...flight, atLimit: true };
   }
@@ -197,10 +198,10 @@ function offerOf({ transaction: { nonce, attempts } }: Flight): Fees {
   return latest.fees;
 }
 
-/** The flight after a node's answer to a broadcast, and the alarm to report, if any. */
+/** The flight after a node's answer to a broadcast, and the alert to report, if any. */
 export function answered(
   flight: Flight, answer: BroadcastAnswer, { policy, now }: { policy: FlightPolicy; now: Moment },
-): { readonly flight: Flight; readonly alarm?: string } {
+): { readonly flight: Flight; readonly alert?: string } {
   const { nonce } = flight.transaction;
   if (answer === 'taken' || answer === 'nonce too low') {
     return {
@@ -215,7 +216,7 @@ export function answered(
   if (answer === 'underpriced' || flight.refusals > 0) return { flight: after };
   return {
     flight: after,
-    alarm: answer === 'unfunded'
+    alert: answer === 'unfunded'
       ? `nonce ${nonce}: the key's account cannot pay for the gas: fund it`
       : `nonce ${nonce} was refused by the node and is broadcast again until a node accepts it`,
   };

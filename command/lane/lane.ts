@@ -1,5 +1,6 @@
 /** Sends the transactions of one key: signs and records each request before it is broadcast, and follows it until it is final. */
 import { startReactor, type Reactor, type StandBy } from '../../engine/reactor.js';
+import type { ReportLevel } from '../../engine/report.js';
 import { createKeccak256 } from '../signing/keccak.js';
 import { broadcast, lookAt, type LaneView } from './chain-view.js';
 import { freshFees, type Fees } from './fees.js';
@@ -116,14 +117,14 @@ class LaneRun {
     try {
       const { open, nextNonce, formerAddresses, earlier } = await held.load();
       if (earlier > 0 && nextNonce === 0) {
-        this.report('trouble', `${earlier} transactions of an earlier version (schema sender) are not over: they may still be mined, and their users ask for them again`);
+        this.report('warn', `${earlier} transactions of an earlier version (schema sender) are not over: they may still be mined, and their users ask for them again`);
       }
       this.former = [];
       for (const former of formerAddresses) {
         const left = held.former(former);
         const flights = (await left.load()).open.map((transaction) => takeOff(transaction, now()));
         this.former.push({ address: former, held: left, flights });
-        this.report('note', `follows ${flights.length} transactions of ${former}, which had the key's name before`);
+        this.report('info', `follows ${flights.length} transactions of ${former}, which had the key's name before`);
       }
       this.flights = open.map((transaction) => takeOff(transaction, now()));
       this.nextNonce = nextNonce;
@@ -224,7 +225,7 @@ class LaneRun {
     for (const { nonce, ending } of ended) {
       const isFiller = over.some((transaction) => transaction.nonce === nonce && transaction.request === undefined);
       if (ending.kind !== 'lost' || isFiller) continue;
-      this.report('alarm', `nonce ${nonce} was used by a transaction that this lane does not know: is its key used elsewhere?`);
+      this.report('alert', `nonce ${nonce} was used by a transaction that this lane does not know: is its key used elsewhere?`);
     }
   }
 
@@ -290,9 +291,9 @@ class LaneRun {
         if (attempt === undefined) continue;
         const { answer, detail } = await broadcast(rpc, attempt.raw);
         const after = answered(flight, answer, { policy: this.flightPolicy, now: { block: head, ms: now() } });
-        if (after.alarm !== undefined) {
-          this.refusal = `${after.alarm} (${detail})`;
-          this.report('alarm', this.refusal);
+        if (after.alert !== undefined) {
+          this.refusal = `${after.alert} (${detail})`;
+          this.report('alert', this.refusal);
         }
         this.put(after.flight);
         if (!attempt.broadcast && (answer === 'taken' || answer === 'nonce too low')) taken.push(attempt.txHash);
@@ -340,7 +341,7 @@ class LaneRun {
     this.published = { text, atMs: now() };
   }
 
-  private report(level: 'note' | 'trouble' | 'alarm', text: string): void {
+  private report(level: ReportLevel, text: string): void {
     this.options.report(level, `${this.who}: ${text}`);
   }
 }

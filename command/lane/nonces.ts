@@ -2,6 +2,7 @@
  * Decides, as a pure function, which nonces new transactions take: normally the nonces after the recorded ones. A node's wrong answer must
  * not stop the lane or make it skip nonces. So a transaction count above the recorded nonces must be proved, and a gap that lasts is filled.
  */
+import type { ReportLevel } from '../../engine/report.js';
 import type { Flight, Moment, Proof, View } from './flights.js';
 
 export interface NoncePolicy {
@@ -51,7 +52,7 @@ export type Places
 export interface NonceDecision {
   readonly memory: NonceMemory;
   readonly places: Places;
-  readonly reports: readonly { readonly level: 'note' | 'trouble' | 'alarm'; readonly text: string }[];
+  readonly reports: readonly { readonly level: ReportLevel; readonly text: string }[];
 }
 
 export interface NonceRecords {
@@ -83,7 +84,7 @@ export function decideNonces(
   const reports = before.gap?.lasts === true
     ? []
     : [{
-        level: 'alarm' as const,
+        level: 'alert' as const,
         text: `the chain wants nonce ${count}, which was over or was never sent: it was reorganised beyond ${policy.confirmations} blocks, or a node `
           + `told a wrong nonce; the gap up to nonce ${nonces.at(-1) ?? count} and beyond is filled`,
       }];
@@ -108,14 +109,14 @@ function decideClaim(before: NonceMemory, { view, next, records: { flights }, po
   const seconded = nodeCounts.length >= 2 && !isContradicted(claim.count, { finalCount: undefined, nodeCounts });
   if (seconded || counted.looks >= policy.looks) {
     const [level, text] = next === 0
-      ? ['note' as const, `the key has been used before: begins at nonce ${claim.count}`]
-      : ['alarm' as const, `nonces ${next} to ${claim.count - 1} were used by transactions that this lane does not know: is its key used elsewhere?`];
+      ? ['info' as const, `the key has been used before: begins at nonce ${claim.count}`]
+      : ['alert' as const, `nonces ${next} to ${claim.count - 1} were used by transactions that this lane does not know: is its key used elsewhere?`];
     const memory = { ...before, believed: claim.count, claim: undefined };
     return { memory, places: placesFrom(claim.count, flights, policy), reports: [{ level, text }] };
   }
   const disproved = claim.disproved || isDisproved(claim, view, policy);
   const reports = known === undefined
-    ? [{ level: 'trouble' as const, text: `a node counts ${claim.count} transactions of the key, ${next} are known: waits until it is certain` }]
+    ? [{ level: 'warn' as const, text: `a node counts ${claim.count} transactions of the key, ${next} are known: waits until it is certain` }]
     : [];
   // A nonce that turns out to be used costs its request another try; a nonce that is left out would stop all later ones.
   const places: Places = disproved ? placesFrom(next, flights, policy) : { kind: 'none' };

@@ -261,7 +261,7 @@ class RunningRecorder {
     }
     if (times > 1) return;
     const reasons = [...failures].map(([source, reason]) => `; ${source}: ${reason}`).join('');
-    this.options.report('trouble', `no source tells the price of ${moment} yet${reasons}; they are asked again`);
+    this.options.report('warn', `no source tells the price of ${moment} yet${reasons}; they are asked again`);
   }
 
   /** With the same id for the same observation, so that a retry writes nothing twice. */
@@ -282,8 +282,8 @@ class RunningRecorder {
       const silentMs = now() - (this.last.get(asset) ?? this.startedAtMs);
       if (silentMs > SILENT_MS && !this.silent.has(asset)) {
         this.silent.add(asset);
-        report('alarm', `no source has had a price of ${asset} that counts for ${SILENT_MS / 1_000} s: its quick markets cannot be decided`);
-      } else if (silentMs <= SILENT_MS && this.silent.delete(asset)) report('note', `there are prices of ${asset} again`);
+        report('alert', `no source has had a price of ${asset} that counts for ${SILENT_MS / 1_000} s: its quick markets cannot be decided`);
+      } else if (silentMs <= SILENT_MS && this.silent.delete(asset)) report('info', `there are prices of ${asset} again`);
     }
   }
 }

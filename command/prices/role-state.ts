@@ -135,7 +135,7 @@ export const quickMarketsState: StateTable<QuickMarketsState> = {
       alerts: [{
         name: 'ExchangeQuickMarketsRefused', severity: 'warning', when: { above: 0 }, forS: 300, told: () => true,
         means: 'The contracts of chain {chain} refuse {value} quick markets.',
-        todo: 'The alarm in the log has the reason of the contract.',
+        todo: 'The alert in the log has the reason of the contract.',
       }],
     },
     {

@@ -30,7 +30,7 @@ export interface QuickRules extends JobRules {
   readonly longMs: number;
   /**
    * Sources are asked again about a price that did not come in time: only a price that is missing for this long raises
-   * an alarm, in milliseconds.
+   * an alert, in milliseconds.
    */
   readonly missedMs: number;
 }
@@ -94,7 +94,7 @@ export function missedPrices(
     const texts = missed.filter(({ marketId }) => nowMs >= (sinceMs.get(marketId) ?? nowMs) + missedMs).map(missedText);
     const fresh = texts.filter((text) => !reported.has(text));
     reported = new Set(texts);
-    return fresh.map((text) => ({ level: 'alarm', text: `chain ${chainId}, ${text}` }));
+    return fresh.map((text) => ({ level: 'alert', text: `chain ${chainId}, ${text}` }));
   };
 }
 

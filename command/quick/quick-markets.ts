@@ -130,7 +130,7 @@ export function quickJobs(options: QuickJobsOptions): QuickSource {
     ], 'pending');
     if (kind === 'create' ? BigInt(String(market)) !== 0n : denominator !== 0n) return { kind: 'done' };
     if (kind === 'create' && job.isLate && !await hasStartPrice(job)) {
-      return { kind: 'waits', reason: 'it has started, and no source tells its first price', isNoted: true };
+      return { kind: 'waits', reason: 'it has started, and no source tells its first price', isReported: true };
     }
     const call = callFor(job, market);
     const transaction = { to: call.to, data: encodeCall(call), gasLimit: kind === 'create' ? CREATE_GAS : RESOLVE_GAS };

@@ -58,7 +58,7 @@ export const relayerState: StateTable<RelayerState> = {
       alerts: [{
         name: 'ExchangeKeeperOverdue', severity: 'warning', when: { above: 0 }, forS: 0, told: () => true,
         means: '{value} proposals on chain {chain} have waited for seven days.',
-        todo: 'The alarm in the log says why; the administrator of the resolver can abandon them: '
+        todo: 'The alert in the log says why; the administrator of the resolver can abandon them: '
           + 'docs/relayer.md, "The keeper".',
       }],
     },

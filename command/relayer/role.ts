@@ -121,7 +121,7 @@ async function startChain(access: ChainAccess, ports: RelayerPorts): Promise<Run
   });
   return {
     relayChain: {
-      chain, sender, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
+      chain, sender, maxFeePerGas, relayer: address, lacks: createLackAlert(report), reads: createChainReads(chain, clientRpc),
       token: () => access.collateral(),
       isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedRelays.ended(requestId),
       commitments: (owner) => view.commitments({ trader: owner, chainId }),
@@ -138,12 +138,12 @@ async function startChain(access: ChainAccess, ports: RelayerPorts): Promise<Run
   };
 }
 
-/** Raises an alarm for what the relayer lacks, once until it has sent something again. */
-function createLackAlarm(report: Report): RelayChain['lacks'] {
+/** Raises an alert for what the relayer lacks, once until it has sent something again. */
+function createLackAlert(report: Report): RelayChain['lacks'] {
   let lack = '';
   return (what = '') => {
-    if (what !== '' && lack === '') report('alarm', `${what}: requests are refused until that has changed`);
-    if (what === '' && lack !== '') report('note', `the relayer sends again after: ${lack}`);
+    if (what !== '' && lack === '') report('alert', `${what}: requests are refused until that has changed`);
+    if (what === '' && lack !== '') report('info', `the relayer sends again after: ${lack}`);
     lack = what;
   };
 }

@@ -303,7 +303,7 @@ class RunningSender implements RelaySender {
     if (error instanceof OutboxUnavailable) throw error;
     const { report, chainId } = this.options;
     const text = `chain ${chainId}: the ending of relayed request ${requestId} waits: ${errorText(error)}`;
-    if (text !== this.lastReport) report('trouble', text);
+    if (text !== this.lastReport) report('warn', text);
     this.lastReport = text;
   }
 

@@ -124,7 +124,7 @@ class IntakeRun {
         if (signal.aborted) break;
         const passing = error instanceof OutboxUnavailable || error instanceof LogUnavailable || error instanceof Overtaken;
         if (!passing) throw error;
-        if (this.trouble !== error.message) report('trouble', `the intake of fills waits: ${error.message}`);
+        if (this.trouble !== error.message) report('warn', `the intake of fills waits: ${error.message}`);
         this.trouble = error.message;
         // Whether another one takes in is not known any more.
         this.standby = false;
@@ -195,7 +195,7 @@ class IntakeRun {
   }
 
   private isWell(note: string): void {
-    if (this.trouble !== undefined) this.options.report('note', note);
+    if (this.trouble !== undefined) this.options.report('info', note);
     this.trouble = undefined;
     this.begin();
   }

@@ -98,7 +98,7 @@ export const intakeState: StateTable<IntakeState> = {
 };
 
 /** What comes by Kafka; there is none where the feed is straight from the log. */
-export const kafkaState: StateTable<{ readonly fromLog: number; readonly alarms: number }> = {
+export const kafkaState: StateTable<{ readonly fromLog: number; readonly alerts: number }> = {
   rows: [
     {
       name: 'exchange_intake_from_log_messages',
@@ -106,17 +106,17 @@ export const kafkaState: StateTable<{ readonly fromLog: number; readonly alarms:
       alerts: [{
         name: 'ExchangeIntakeFromLog', severity: 'warning', forS: 300,
         when: {
-          promql: 'increase(exchange_intake_from_log_messages[2m]) > 0 or increase(exchange_intake_alarms[2m]) > 0',
+          promql: 'increase(exchange_intake_from_log_messages[2m]) > 0 or increase(exchange_intake_alerts[2m]) > 0',
         },
         means: 'Fills do not come to {instance} by Kafka, or not whole.',
         todo: 'They are settled from the log, later. intakes[].kafkaTrouble of its /health/ready says why; '
-          + 'for what the topic lacks, the alarms in its log do.',
+          + 'for what the topic lacks, the alerts in its log do.',
       }],
     },
     {
-      name: 'exchange_intake_alarms',
+      name: 'exchange_intake_alerts',
       help: 'Number of gaps and of messages that cannot be used that were found in the Kafka topic',
-      value: ({ alarms }) => alarms,
+      value: ({ alerts }) => alerts,
     },
   ],
 };

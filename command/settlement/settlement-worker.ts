@@ -206,7 +206,7 @@ export class SettlementWorker {
     this.requests.clear();
     for (const { id, note, askedAtMs } of listed) {
       const settlement = readNote(note);
-      if (settlement === undefined) report('alarm', `chain ${chainId}: the note of request ${id} names no fills: the request is ignored`);
+      if (settlement === undefined) report('alert', `chain ${chainId}: the note of request ${id} names no fills: the request is ignored`);
       else this.requests.set(id, { id, note: settlement, askedAtMs, status: before.get(id)?.status ?? { kind: 'waiting' } });
     }
     const named = new Set([...this.requests.values()].flatMap(({ note }) => note.fills));

@@ -151,7 +151,7 @@ describe('the fill feed by Kafka: its steps', () => {
       await following.fetch([...early, ...late]);
       await following.stop();
       assert.equal(await none, undefined);
-      assert.deepEqual(following.told, [`alarm: the Kafka topic fills: ${told}`]);
+      assert.deepEqual(following.told, [`alert: the Kafka topic fills: ${told}`]);
     });
   }
 
@@ -176,7 +176,7 @@ describe('the fill feed by Kafka: its steps', () => {
       assert.equal(following.feed.status().trouble, undefined);
       assert.deepEqual(await next(others(newest), old[SILENT]!.length), alone(old[SILENT]!));
       length = 3_000;
-      assert.deepEqual(following.feed.status(), { fromLog: old[SILENT]!.length, repeats: 0, alarms: 0, trouble: `those of partition ${SILENT} have not come` });
+      assert.deepEqual(following.feed.status(), { fromLog: old[SILENT]!.length, repeats: 0, alerts: 0, trouble: `those of partition ${SILENT} have not come` });
       assert.deepEqual(await following.take(1), others(newest));
       assert.deepEqual(await following.take(fresh[SILENT]!.length), alone(fresh[SILENT]!));
       assert.notEqual(following.feed.status().trouble, undefined, 'what the others bring does not end it');
@@ -184,10 +184,10 @@ describe('the fill feed by Kafka: its steps', () => {
       assert.deepEqual(await next(alone([...old[SILENT]!, ...newest[SILENT]!])), alone(newest[SILENT]!));
       assert.deepEqual(await next(last), last);
       assert.deepEqual(following.feed.status(),
-        { fromLog: old[SILENT]!.length + fresh[SILENT]!.length, repeats: old[SILENT]!.length, alarms: 0, trouble: undefined });
+        { fromLog: old[SILENT]!.length + fresh[SILENT]!.length, repeats: old[SILENT]!.length, alerts: 0, trouble: undefined });
       assert.deepEqual(following.told, [
-        `trouble: messages of the fill feed are taken from the log, not from Kafka: those of partition ${SILENT} have not come`,
-        'note: messages of the fill feed come by Kafka again',
+        `warn: messages of the fill feed are taken from the log, not from Kafka: those of partition ${SILENT} have not come`,
+        'info: messages of the fill feed come by Kafka again',
       ]);
       await following.stop();
     });

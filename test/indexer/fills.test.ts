@@ -78,7 +78,7 @@ describe('the indexer and fills', () => {
       const check = checkOf({ named: [TX] });
       deepEqual(await checkFills([other, fact], check), [other, ...fact.command.kind === 'SettleFill' ? [sharesMoved] : [], numberTaken]);
       equal(check.reports.length, 1);
-      match(check.reports[0]!, new RegExp(`^trouble: chain 7: passes over fill 4 of transaction ${TX}`));
+      match(check.reports[0]!, new RegExp(`^warn: chain 7: passes over fill 4 of transaction ${TX}`));
     });
   }
 
@@ -112,13 +112,13 @@ describe('the indexer and fills', () => {
     const check = checkOf();
     const early = settled({}, 5);
     deepEqual(await checkFills([early], check), [sharesMoved, { ...numberTaken, command: { ...numberTaken.command, fill: 5 } }]);
-    match(check.reports.join(), new RegExp(`^alarm: chain 7: the chain has settled or refused fills that this history does not have there: .*: 5 \\(transaction ${TX}\\)\\.`));
+    match(check.reports.join(), new RegExp(`^alert: chain 7: the chain has settled or refused fills that this history does not have there: .*: 5 \\(transaction ${TX}\\)\\.`));
   });
 
   it('records the shares that moved under the number of another chain\'s fill: the holdings stay the chain\'s balances', async () => {
     const check = checkOf();
     deepEqual(await checkFills([settled({}, 3)], check), [sharesMoved, { ...numberTaken, command: { ...numberTaken.command, fill: 3 } }]);
-    match(check.reports.join(), new RegExp(`^alarm: chain 7: .*: 3 \\(transaction ${TX}\\)\\.`));
+    match(check.reports.join(), new RegExp(`^alert: chain 7: .*: 3 \\(transaction ${TX}\\)\\.`));
   });
 
   it('names further transactions with false fills', async () => {

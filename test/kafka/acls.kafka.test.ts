@@ -102,13 +102,13 @@ describe('kafka: the documented rights', () => {
   }
 
   it('let the publisher make its topic, publish and look at it', async () => {
-    assert.deepEqual(await published(await clientOf('publisher')), [`note: the Kafka topic ${scene.topic.topic} is made`]);
+    assert.deepEqual(await published(await clientOf('publisher')), [`info: the Kafka topic ${scene.topic.topic} is made`]);
   });
 
   it('let the publisher do without the right to make a topic that is there, and say once that it may not describe its options', async () => {
     await ensureTopic(scene.client(), scene.topic);
     assert.deepEqual(await published(await clientOf('publisher', ({ operation }) => operation !== 'WRITE')), [
-      `trouble: the options of the Kafka topic ${scene.topic.topic} are not checked: this user needs the right DescribeConfigs on the topic`,
+      `warn: the options of the Kafka topic ${scene.topic.topic} are not checked: this user needs the right DescribeConfigs on the topic`,
     ]);
   });
 

@@ -112,8 +112,8 @@ describe('kafka: the publisher', () => {
         await until('it is gone', async () => !(await admin.listTopics()).includes(topic));
       });
     };
-    const tellsIt = (publisher: Told) => until('it is told', () => publisher.told.filter((line) => line.startsWith('alarm')).join('\n')
-      === `alarm: the Kafka topic ${scene.topic.topic} was gone and is made again: what it had is lost to those who had not read it`);
+    const tellsIt = (publisher: Told) => until('it is told', () => publisher.told.filter((line) => line.startsWith('alert')).join('\n')
+      === `alert: the Kafka topic ${scene.topic.topic} was gone and is made again: what it had is lost to those who had not read it`);
     await scene.grow(500);
     const publisher = start();
     await isAt(publisher, 500);
@@ -163,7 +163,7 @@ describe('kafka: the publisher', () => {
     await scene.grow(300);
     const publisher = start({ topic: { ...scene.topic, topic: few as typeof scene.topic.topic } });
     await until('it is refused', () => /has 4 partitions/.test(publisher.status().trouble ?? ''));
-    assert.match(publisher.told[0] ?? '', /^alarm: the fill feed in \S+ waits: the Kafka topic \S+ has 4 partitions/);
+    assert.match(publisher.told[0] ?? '', /^alert: the fill feed in \S+ waits: the Kafka topic \S+ has 4 partitions/);
     await client.administer((admin) => admin.deleteTopics({ topics: [few] }));
     await isAt(publisher, 300);
   });
@@ -195,8 +195,8 @@ describe('kafka: the publisher', () => {
     await isAt(publisher, 1_500);
     const told = publisher.told.filter((line) => line.includes(`the Kafka topic ${topic}`) && !line.includes('is made'));
     assert.deepEqual(told.map((line) => line.replace(/,? not .*/, '')), [
-      `alarm: the Kafka topic ${topic} has retention.ms=3600000`, `alarm: the Kafka topic ${topic} has cleanup.policy=compact`,
-      `note: the Kafka topic ${topic} is as it must be again`,
+      `alert: the Kafka topic ${topic} has retention.ms=3600000`, `alert: the Kafka topic ${topic} has cleanup.policy=compact`,
+      `info: the Kafka topic ${topic} is as it must be again`,
     ]);
     // Of a send that was refused in part, the rest comes again.
     const seqs = new Set((await contentOf(client, topic)).map(({ partition, headers }) => `${partition}/${String(headers['seq'])}`));

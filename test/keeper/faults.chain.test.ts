@@ -164,7 +164,7 @@ describe('keeper: faults', function () {
     await looks(process, 4);
     const { assertionId, marketId } = proposal;
     assert.deepEqual(process.reports, [
-      `alarm: chain ${node.chain.chainId}, assertion ${assertionId} of market ${marketId}: the oracle refuses to settle it: ReentrancyGuardReentrantCall(). `
+      `alert: chain ${node.chain.chainId}, assertion ${assertionId} of market ${marketId}: the oracle refuses to settle it: ReentrancyGuardReentrantCall(). `
       + 'Nothing is sent; it is tried again with growing pauses',
     ]);
     assert.deepEqual(await requests(), []);

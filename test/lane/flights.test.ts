@@ -58,9 +58,9 @@ describe('lane: flights', () => {
   }
 
   const AT_LIMIT: Action = {
-    kind: 'report', level: 'alarm', text: 'nonce 5 is not mined, and the limit of 1000 wei per unit of gas allows no higher fees',
+    kind: 'report', level: 'alert', text: 'nonce 5 is not mined, and the limit of 1000 wei per unit of gas allows no higher fees',
   };
-  const AWAY: Action = { kind: 'report', level: 'trouble', text: 'nonce 5: block 98 was reorganised away; the transaction is broadcast again' };
+  const AWAY: Action = { kind: 'report', level: 'warn', text: 'nonce 5: block 98 was reorganised away; the transaction is broadcast again' };
   const broadcast: Action = { kind: 'broadcast', nonce: 5 };
   const front = { frontSince: LONG_AGO };
   const at = (block: number, ms: number) => ({ block, ms });
@@ -93,11 +93,11 @@ describe('lane: flights', () => {
     { name: 'just at the base fee: not', flight: flight(6), nowMs: 1_000, view: view({ baseFeePerGas: 20n }), actions: [] },
     { name: 'never taken by a node: not replaced', flight: flight(5, { ...front, waitingSince: undefined }), nowMs: 9_000, actions: [] },
     {
-      name: 'the limit allows no more: an alarm, and broadcast', flight: flight(5, { ...front, broadcastAtMs: 1_000 }, [20n, 900n]), nowMs: 1_000,
+      name: 'the limit allows no more: an alert, and broadcast', flight: flight(5, { ...front, broadcastAtMs: 1_000 }, [20n, 900n]), nowMs: 1_000,
       actions: [AT_LIMIT, broadcast], after: { atLimit: true },
     },
     {
-      name: 'again: no second alarm', flight: flight(5, { ...front, broadcastAtMs: 1_000, atLimit: true }, [900n]), nowMs: 1_000, actions: [broadcast],
+      name: 'again: no second alert', flight: flight(5, { ...front, broadcastAtMs: 1_000, atLimit: true }, [900n]), nowMs: 1_000, actions: [broadcast],
     },
     {
       name: 'underpriced: replaced after the wait', flight: flight(5, { ...front, underpriced: true, broadcastAtMs: 10, waitingSince: undefined }),
@@ -105,7 +105,7 @@ describe('lane: flights', () => {
     },
     { name: 'a millisecond earlier: nothing', flight: flight(5, { ...front, underpriced: true, broadcastAtMs: 10 }), nowMs: 9, actions: [] },
     {
-      name: 'underpriced at the limit: an alarm, and broadcast', flight: flight(5, { ...front, underpriced: true, broadcastAtMs: 10 }, [900n]), nowMs: 10,
+      name: 'underpriced at the limit: an alert, and broadcast', flight: flight(5, { ...front, underpriced: true, broadcastAtMs: 10 }, [900n]), nowMs: 10,
       actions: [AT_LIMIT, broadcast], after: { atLimit: true },
     },
     {
@@ -207,9 +207,9 @@ describe('lane: flights', () => {
       it(answer, () => { assert.deepEqual(answered(before, answer, { policy: POLICY, now }), { flight: { ...before, ...after } }); });
     }
 
-    it('alarms at the first refusal in a row, not for prices', () => {
-      const alarm = (answer: BroadcastAnswer) => answered(flight(5), answer, { policy: POLICY, now }).alarm;
-      assert.deepEqual((['taken', 'nonce too low', 'underpriced', 'unfunded', 'refused'] as const).map(alarm), [
+    it('alerts at the first refusal in a row, not for prices', () => {
+      const alert = (answer: BroadcastAnswer) => answered(flight(5), answer, { policy: POLICY, now }).alert;
+      assert.deepEqual((['taken', 'nonce too low', 'underpriced', 'unfunded', 'refused'] as const).map(alert), [
         undefined, undefined, undefined, 'nonce 5: the key\'s account cannot pay for the gas: fund it',
         'nonce 5 was refused by the node and is broadcast again until a node accepts it',
       ]);
@@ -239,7 +239,7 @@ describe('lane: flights', () => {
     }
   });
 
-  it('a replacement begins anew: broadcast at once, with no wait, refusal or alarm of the offer before, at the place of the offer before', () => {
+  it('a replacement begins anew: broadcast at once, with no wait, refusal or alert of the offer before, at the place of the offer before', () => {
     const before = flight(5, { ...front, refusals: 3, underpriced: true, atLimit: true });
     const higher = transaction(5, [20n, 23n], false);
     assert.deepEqual(replaced(before, higher, 77), {
@@ -248,16 +248,16 @@ describe('lane: flights', () => {
     });
   });
 
-  it('at the limit, replaced when fees allowed it, and at the limit again: a second alarm', () => {
+  it('at the limit, replaced when fees allowed it, and at the limit again: a second alert', () => {
     const policyOf = (maxFeePerGas: bigint): FlightPolicy => ({ ...POLICY, limits: { ...LIMITS, maxFeePerGas } });
     const look = (each: Flight, maxFeePerGas: bigint) => decide([each], view(), policyOf(maxFeePerGas), 9_000);
-    const alarms = ({ actions }: ReturnType<typeof decide>) => actions.filter(({ kind }) => kind === 'report').length;
+    const alerts = ({ actions }: ReturnType<typeof decide>) => actions.filter(({ kind }) => kind === 'report').length;
     const first = look(flight(5, front, [900n]), 1_000n);
     const quiet = look(first.flights[0]!, 1_000n);
-    assert.deepEqual([alarms(first), alarms(quiet)], [1, 0]);
+    assert.deepEqual([alerts(first), alerts(quiet)], [1, 0]);
     assert.deepEqual(look(quiet.flights[0]!, 1_100n).actions.map(({ kind }) => kind), ['replace']);
     const after = replaced(quiet.flights[0]!, transaction(5, [900n, 1_050n]), 9_000);
-    assert.equal(alarms(look({ ...after, waitingSince: LONG_AGO }, 1_100n)), 1);
+    assert.equal(alerts(look({ ...after, waitingSince: LONG_AGO }, 1_100n)), 1);
   });
 
   it('found at a start: broadcast at once, whatever a node took before', () => {

@@ -82,7 +82,7 @@ describe('prices: coinbase', () => {
     scene.begin(create({ assets: ['BTC', 'XYZ'] }));
     await coinbase.watch.until('three subscriptions', () => coinbase.clients.filter(({ subscription }) => subscription !== undefined).length === 3);
     deepEqual(scene.pauses, [500, 1_000]);
-    deepEqual(scene.reports, ['trouble: coinbase says: Failed to subscribe (XYZ-USD is not a valid product); it is tried again']);
+    deepEqual(scene.reports, ['warn: coinbase says: Failed to subscribe (XYZ-USD is not a valid product); it is tried again']);
   });
 
   it('connects again after a close, also with a reason, and after a break', async () => {
@@ -100,8 +100,8 @@ describe('prices: coinbase', () => {
     await client(1);
     deepEqual(scene.pauses, [2_500, 121_000, 902_000, 4_000]);
     deepEqual(scene.reports, [
-      'trouble: coinbase answers HTTP 429; it is tried again', 'trouble: coinbase answers HTTP 418; it is tried again',
-      'alarm: coinbase answers HTTP 403: check its key; it is tried again', 'trouble: coinbase answers HTTP 502; it is tried again',
+      'warn: coinbase answers HTTP 429; it is tried again', 'warn: coinbase answers HTTP 418; it is tried again',
+      'alert: coinbase answers HTTP 403: check its key; it is tried again', 'warn: coinbase answers HTTP 502; it is tried again',
     ]);
   });
 
@@ -110,7 +110,7 @@ describe('prices: coinbase', () => {
       coinbase.ignoreNext(ignored);
       scene.begin(create({ timings: { silenceMs: 100 } }));
       await coinbase.watch.until('a report', () => scene.reports.length === 1);
-      deepEqual(scene.reports, ['trouble: coinbase has been silent for 100 ms; it is tried again']);
+      deepEqual(scene.reports, ['warn: coinbase has been silent for 100 ms; it is tried again']);
       equal(coinbase.clients.length > 0, ignored === 0);
     });
   }
@@ -139,7 +139,7 @@ describe('prices: coinbase', () => {
     await coinbase.close();
     scene.begin(create());
     await coinbase.watch.until('a report', () => scene.reports.length === 1);
-    match(scene.reports[0]!, /^trouble: coinbase breaks the connection \(connect ECONNREFUSED 127\.0\.0\.1:\d+\)/);
+    match(scene.reports[0]!, /^warn: coinbase breaks the connection \(connect ECONNREFUSED 127\.0\.0\.1:\d+\)/);
     await scene.over();
     coinbase = await startCoinbase();
   });

@@ -124,7 +124,7 @@ describe('prices: pyth', () => {
     hermes.clients[0]!.price(BTC, { publish_time: SECOND });
     await seen(1);
     deepEqual(scene.pauses, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
-    deepEqual(scene.reports, ['trouble: pyth answers HTTP 500 (upstream); it is tried again', 'note: pyth: prices come again']);
+    deepEqual(scene.reports, ['warn: pyth answers HTTP 500 (upstream); it is tried again', 'info: pyth: prices come again']);
     equal(source.health().trouble, undefined);
   });
 
@@ -144,14 +144,14 @@ describe('prices: pyth', () => {
     scene.begin(create({ key: 'a-wrong-key' }));
     await hermes.watch.until('three tries', () => hermes.requests.length === 3);
     deepEqual(scene.pauses.slice(0, 2), [900_500, 901_000]);
-    deepEqual(scene.reports, ['alarm: pyth answers HTTP 401 (Unauthorized): check its key; it is tried again']);
+    deepEqual(scene.reports, ['alert: pyth answers HTTP 401 (Unauthorized): check its key; it is tried again']);
   });
 
   it('does not show a key that the server repeats', async () => {
     hermes.refuseNext({ status: 403, body: `the key ${KEY} is blocked` });
     scene.begin(create());
     await client(1);
-    deepEqual(scene.reports, ['alarm: pyth answers HTTP 403 (the key (key) is blocked): check its key; it is tried again']);
+    deepEqual(scene.reports, ['alert: pyth answers HTTP 403 (the key (key) is blocked): check its key; it is tried again']);
   });
 
   it('rests as long as the server asks for: seconds, a date, or a minute when it does not say', async () => {
@@ -168,7 +168,7 @@ describe('prices: pyth', () => {
   it('says which feed the server does not know', async () => {
     scene.begin(create({ feeds: { BTC, ETC: 'ab'.repeat(32) } }));
     await hermes.watch.until('a report', () => scene.reports.length === 1);
-    deepEqual(scene.reports, [`trouble: pyth answers HTTP 404 (Price ids not found: 0x${'ab'.repeat(32)}); it is tried again`]);
+    deepEqual(scene.reports, [`warn: pyth answers HTTP 404 (Price ids not found: 0x${'ab'.repeat(32)}); it is tried again`]);
   });
 
   it('does not follow a redirect, which would carry the key elsewhere', async () => {
@@ -189,7 +189,7 @@ describe('prices: pyth', () => {
     hermes.ignoreNext(1_000);
     scene.begin(create({ timings: { silenceMs: 30 } }));
     await hermes.watch.until('a report', () => scene.reports.length === 1);
-    deepEqual(scene.reports, ['trouble: pyth has been silent for 30 ms; it is tried again']);
+    deepEqual(scene.reports, ['warn: pyth has been silent for 30 ms; it is tried again']);
   });
 
   it('leaves a server that falls silent in the middle of an event, though it goes on sending bytes', async () => {
@@ -197,7 +197,7 @@ describe('prices: pyth', () => {
     const dripping = setInterval(() => { for (const { write } of hermes.clients) write('data:{"parsed":['); }, 5);
     await hermes.watch.until('a report', () => scene.reports.length === 1);
     clearInterval(dripping);
-    deepEqual(scene.reports, ['trouble: pyth has been silent for 100 ms; it is tried again']);
+    deepEqual(scene.reports, ['warn: pyth has been silent for 100 ms; it is tried again']);
   });
 
   it('is kept by comments alone, until a price has been missing for too long', async () => {

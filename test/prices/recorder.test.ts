@@ -91,14 +91,14 @@ describe('prices: the recorder', () => {
     failing = new LogUnavailable(true);
     says(pyth, 101, -49_000);
     await watch.until('it is tried again', () => attempts >= 2);
-    match(reports.join(), /^trouble: the recorder of prices waits: the log/);
+    match(reports.join(), /^warn: the recorder of prices waits: the log/);
     match(recorder.status().trouble!, /^the log did not answer/);
     for (const ms of [-25_000, -1_000, 500, 1_500, 16_000, 40_000, 41_000]) says(pyth, 102, ms);
     failing = undefined;
     deepEqual(await until(5), ['pyth 0 102 500', 'pyth 0 102 1500', 'pyth 0 102 16000', 'pyth 0 102 40000', 'pyth 0 102 41000']);
     equal(recorder.status().refused.get('outage'), 3);
     equal(new Set(appended.map(({ id }) => id)).size, appended.length);
-    await watch.until('it is told', () => reports.includes('note: the recorder of prices goes on'));
+    await watch.until('it is told', () => reports.includes('info: the recorder of prices goes on'));
   });
 
   it('records nothing while the clock is not trusted, or while another process records, and goes on at once afterwards', async () => {
@@ -204,7 +204,7 @@ describe('prices: the recorder', () => {
     pyth.past = new Error('gone');
     nowMs = at(3_600_000);
     await watch.until('it is told', () => reports.some((each) => each.includes('tells the price')));
-    deepEqual(reports.filter((each) => each.includes('tells the price')), ['trouble: no source tells the price of BTC at 2027-01-15T08:00:00.000Z yet; pyth: gone; they are asked again']);
+    deepEqual(reports.filter((each) => each.includes('tells the price')), ['warn: no source tells the price of BTC at 2027-01-15T08:00:00.000Z yet; pyth: gone; they are asked again']);
     pyth.past = [[100, at(-3_000)], [104, at(300)]];
     nowMs += 5_000;
     deepEqual(await until(1), ['pyth 0 104 300']);
@@ -220,12 +220,12 @@ describe('prices: the recorder', () => {
     deepEqual(await until(1), ['pyth 0 100 22000']);
   });
 
-  it('raises an alarm for an asset without a price for a minute, and says when there are prices again', async () => {
+  it('raises an alert for an asset without a price for a minute, and says when there are prices again', async () => {
     nowMs = at(1);
-    await watch.until('the alarm', () => reports.some((each) => each.startsWith('alarm: no source has had a price of BTC that counts for 60 s')));
+    await watch.until('the alert', () => reports.some((each) => each.startsWith('alert: no source has had a price of BTC that counts for 60 s')));
     says(pyth, 100, 63_000);
     says(pyth, 100, 64_000);
-    await watch.until('the note', () => reports.includes('note: there are prices of BTC again'));
+    await watch.until('the info', () => reports.includes('info: there are prices of BTC again'));
   });
 
   it('fails for what trying again cannot help', async () => {

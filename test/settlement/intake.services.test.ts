@@ -242,7 +242,7 @@ insert into settlement.partitions select n, n, 9, 0 from generate_series(0, 7) a
       await shows(running, { watermark: 2, fills: [1], nextBlock: 0 });
       equal(running.intake.status().trouble, undefined);
       (await running.intake.held(AbortSignal.timeout(60_000))).check();
-      match(reports.join('\n'), /^trouble: the intake of fills waits: the outbox is not available: .*\n[^]*note: the intake of fills goes on$/);
+      match(reports.join('\n'), /^warn: the intake of fills waits: the outbox is not available: .*\n[^]*info: the intake of fills goes on$/);
     });
 
     it('who stands by after a trouble has none, and no position that another one has left behind; what is wrong then is told', async () => {
@@ -260,7 +260,7 @@ insert into settlement.partitions select n, n, 9, 0 from generate_series(0, 7) a
       proxy.refuse();
       await until('it does not stand by any more', () => !running.intake.status().standby);
       match(running.intake.status().trouble ?? '', /^the outbox is not available: /);
-      match(reports.join('\n'), /^(?:trouble: .*\n)+note: another process takes in fills, and this one stands by\ntrouble: /);
+      match(reports.join('\n'), /^(?:warn: .*\n)+info: another process takes in fills, and this one stands by\nwarn: /);
     });
   });
 });

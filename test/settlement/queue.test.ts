@@ -134,7 +134,7 @@ describe('settlement: queue: in a request', () => {
     scene.settle([0]);
     scene.nextBlock = 2;
     deepEqual(await scene.asks(302), [[1]]);
-    deepEqual(scene.reports, ['trouble: chain 5, settlement request request 0 '
+    deepEqual(scene.reports, ['warn: chain 5, settlement request request 0 '
       + `(${(mined(1) as { txHash: string }).txHash}) did not reach 1 of its 2 fills; they are sent again in smaller batches`]);
   });
 

@@ -1,4 +1,4 @@
-/** What a chain's state and alarms say: away, never reached, given up, and fills that wait. */
+/** What a chain's state and alerts say: away, never reached, given up, and fills that wait. */
 import assert from 'node:assert/strict';
 import type { Report } from '../../engine/report.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
@@ -8,7 +8,7 @@ import { createIndexerState, indexerState, type IndexerState, type IndexerStateP
 import {
   createSettlementState, settlementState, type SettlementState, type SettlementStateParts,
 } from '../../command/settlement/role-state.js';
-import { createAlarms } from '../../service/status/alarms.js';
+import { createAlerts } from '../../service/status/alerts.js';
 
 type ChainState = IndexerState & SettlementState;
 
@@ -100,7 +100,7 @@ describe('service: a chain\'s status', () => {
   });
 });
 
-describe('service: a chain\'s alarms', () => {
+describe('service: a chain\'s alerts', () => {
   const well: ChainState = {
     chainId: 5, finalBlock: 17, lagBlocks: 0, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 0, waitingFills: 4,
     sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
@@ -112,19 +112,19 @@ describe('service: a chain\'s alarms', () => {
     const said: string[] = [];
     const report: Report = (level, text) => { said.push(`${level}: ${text}`); };
     let [nowS, state] = states[0]!;
-    const look = createAlarms({ report, now: () => nowS * 1_000 });
+    const look = createAlerts({ report, now: () => nowS * 1_000 });
     const parts = [reading(indexerState, () => [state]), reading(settlementState, () => [state])];
     for ([nowS, state] of states) await look(parts);
     return said;
   }
 
-  const alarm = 'alarm: Chain 5 cannot be reached: nobody answers. Orders go on, fills wait. Look at the nodes of rpcUrls.';
+  const alert = 'alert: Chain 5 cannot be reached: nobody answers. Orders go on, fills wait. Look at the nodes of rpcUrls.';
 
   it('are raised once for each long outage', async () => {
     assert.deepEqual(await saidOf([[0, well], [5, away()], [124, away()]]), []);
     const outages = [0, 119, 120, 125, 900].map((atS) => [atS, away()] as const);
     assert.deepEqual(await saidOf([...outages, [905, well], [910, away()], [1_031, away()]]), [
-      alarm, 'note: over after 905 s: Chain 5 cannot be reached.', alarm,
+      alert, 'info: over after 905 s: Chain 5 cannot be reached.', alert,
     ]);
   });
 
@@ -136,8 +136,8 @@ describe('service: a chain\'s alarms', () => {
     const waiting = (oldestWaitingS: number, settlementTrouble: string | null = null) => ({ ...well, oldestWaitingS, settlementTrouble });
     const todo = 'Look at the chain, then at the lane of the operator key.';
     assert.deepEqual(await saidOf([[0, waiting(300)], [1, waiting(301)], [2, waiting(302)], [3, well], [5, waiting(400, 'no funds')]]), [
-      `alarm: A fill on chain 5 has waited for 301 s. ${todo}`, 'note: over after 2 s: A fill on chain 5 has waited for 301 s.',
-      `alarm: A fill on chain 5 has waited for 400 s: no funds. ${todo}`,
+      `alert: A fill on chain 5 has waited for 301 s. ${todo}`, 'info: over after 2 s: A fill on chain 5 has waited for 301 s.',
+      `alert: A fill on chain 5 has waited for 400 s: no funds. ${todo}`,
     ]);
   });
 });

@@ -4,7 +4,7 @@ import type { IntakeStatus } from '../../command/settlement/intake.js';
 import { intakeStateOf } from '../../command/settlement/role-state.js';
 
 describe('service: the state of the intake', () => {
-  const feed = { status: () => ({ trouble: 'those of partition 2 have not come', fromLog: 7, repeats: 3, alarms: 2 }) };
+  const feed = { status: () => ({ trouble: 'those of partition 2 have not come', fromLog: 7, repeats: 3, alerts: 2 }) };
   const logFeed = { status: () => undefined };
   const stateOf = (status: IntakeStatus, of: Parameters<typeof intakeStateOf>[1] = feed) => intakeStateOf({ status: () => status }, of, 100);
 

@@ -57,10 +57,10 @@ function notesOf({ source }: AuditOptions, { replay: { counts }, chains, beyond,
     ...counts.permits > 0 ? [`${counts.permits} permits sent with orders were not checked: the stablecoin checks them, and a wrong one has no effect`] : [],
     ...source.length === undefined && difference === undefined ? ['the file does not say how many records there are: records may be missing at its end'] : [],
   ];
-  for (const { chainId, counts: { passedOver, passedOverFills, alarms } } of chains) {
+  for (const { chainId, counts: { passedOver, passedOverFills, alerts } } of chains) {
     if (passedOver > 0) notes.push(`chain ${chainId}: ${passedOver} anchors differ from the history, and were passed over: the history says so (AnchorPassedOver), and so does this audit (--pass-over-anchor)`);
     if (passedOverFills > 0) notes.push(`chain ${chainId}: ${passedOverFills} fills on the chain are not those that were matched; the history passes them over, and so does this audit (--pass-over-fill)`);
-    if (alarms > 0) notes.push(`chain ${chainId}: ${alarms} events of the contracts are of a form that no history can record`);
+    if (alerts > 0) notes.push(`chain ${chainId}: ${alerts} events of the contracts are of a form that no history can record`);
     const { finalBlock = 0, blocks = 0, events = 0, anchored } = beyond.get(chainId) ?? {};
     if (blocks > 0) {
       notes.push(`chain ${chainId}: the audited history ends before block ${finalBlock - blocks + 1}; ${blocks} final blocks with ${events} events of the contracts come after it`

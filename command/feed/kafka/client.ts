@@ -228,12 +228,12 @@ class OpenClient implements KafkaClient {
     const nowMs = performance.now();
     const { sinceMs, told } = this.failure ?? { sinceMs: nowMs, told: false };
     const tell = !told && nowMs - sinceMs >= QUIET_MS;
-    if (tell) this.options.report('trouble', `Kafka: ${text}`);
+    if (tell) this.options.report('warn', `Kafka: ${text}`);
     this.failure = { text, sinceMs, told: told || tell };
   }
 
   private answered(): void {
-    if (this.failure?.told === true) this.options.report('note', 'Kafka answers again');
+    if (this.failure?.told === true) this.options.report('info', 'Kafka answers again');
     this.failure = undefined;
   }
 }

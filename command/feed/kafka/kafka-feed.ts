@@ -35,7 +35,7 @@ export interface KafkaFeedStatus {
   readonly fromLog: number;
   readonly repeats: number;
   /** How many gaps, and messages that could not be used, were found in the topic. */
-  readonly alarms: number;
+  readonly alerts: number;
 }
 
 export interface KafkaFeed extends FillFeed {
@@ -55,12 +55,12 @@ const IDLE_MS = 2_000;
 const SILENT_MS = 30_000;
 /** How often a member of the group tells that it lives while its batch waits. */
 const ALIVE_MS = 1_000;
-const ALARM_EVERY_MS = 60_000;
+const ALERT_EVERY_MS = 60_000;
 /** Batches with so many messages are taken without those that wait behind them, so that no step takes long. */
 const ENOUGH_MESSAGES = 2_000;
 
 export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
-  const figures = { fromLog: 0, repeats: 0, alarms: 0, trouble: undefined as string | undefined };
+  const figures = { fromLog: 0, repeats: 0, alerts: 0, trouble: undefined as string | undefined };
   return {
     status: () => ({ ...figures }),
     async* follow(from, signal) {
@@ -99,7 +99,7 @@ export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
 interface Following {
   readonly from: FeedPosition;
   readonly signal: AbortSignal;
-  readonly figures: { fromLog: number; repeats: number; alarms: number; trouble: string | undefined };
+  readonly figures: { fromLog: number; repeats: number; alerts: number; trouble: string | undefined };
   readonly troubleOfKafka: () => string | undefined;
 }
 
@@ -137,7 +137,7 @@ class Course {
       const sifted = rest.map(({ partition, records }) => ({ partition, records, ...sift(this.at(partition), records) }));
       for (const { repeats, unusable } of sifted) {
         this.following.figures.repeats += repeats;
-        for (const { kind, what } of unusable) this.alarm(kind, `a message is left out, ${what}`);
+        for (const { kind, what } of unusable) this.alert(kind, `a message is left out, ${what}`);
       }
       yield* this.takeNext(sifted);
       if (this.following.signal.aborted) return;
@@ -148,11 +148,11 @@ class Course {
         if (gap === undefined) continue;
         const { nextSeq } = this.at(partition);
         if (nextSeq < gap.seq) {
-          this.alarm('gap', `messages ${nextSeq} to ${gap.seq - 1} of partition ${partition} are missing, and are taken from the log`);
+          this.alert('gap', `messages ${nextSeq} to ${gap.seq - 1} of partition ${partition} are missing, and are taken from the log`);
           yield* this.fromLog();
         }
         const surplus = this.at(partition).nextSeq < gap.seq;
-        if (surplus) this.alarm('surplus', `message ${gap.seq} of partition ${partition} is left out: the history does not have it`);
+        if (surplus) this.alert('surplus', `message ${gap.seq} of partition ${partition} is left out: the history does not have it`);
         const left = records.slice(gap.from + (surplus ? 1 : 0));
         if (left.length > 0) rest.push({ partition, records: left });
       }
@@ -167,7 +167,7 @@ class Course {
     if (messages.length > 0) yield this.given({ messages });
     const foreign = runs.filter((_run, index) => known[index] === false);
     if (foreign.length === 0) return;
-    this.alarm('foreign', `messages of another history are in partition ${foreign.map(({ partition }) => partition).join(', ')}, and the log's are taken`);
+    this.alert('foreign', `messages of another history are in partition ${foreign.map(({ partition }) => partition).join(', ')}, and the log's are taken`);
     yield* this.fromLog();
   }
 
@@ -214,7 +214,7 @@ class Course {
     this.heard.clear();
     const kafka = troubleOfKafka();
     const why = `those of partition ${[...this.missed].sort().join(', ')} have not come${kafka === undefined ? '' : `: ${kafka}`}`;
-    if (figures.trouble === undefined) report('trouble', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
+    if (figures.trouble === undefined) report('warn', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
     figures.trouble = why;
     return true;
   }
@@ -222,7 +222,7 @@ class Course {
   private mended(): void {
     const { options: { report }, following: { figures } } = this;
     if (figures.trouble === undefined || this.missed.size > 0) return;
-    report('note', 'messages of the fill feed come by Kafka again');
+    report('info', 'messages of the fill feed come by Kafka again');
     figures.trouble = undefined;
   }
 
@@ -266,13 +266,13 @@ class Course {
     return at;
   }
 
-  /** A kind of alarm is told once per minute, however many messages it is about. */
-  private alarm(kind: string, text: string): void {
+  /** A kind of alert is told once per minute, however many messages it is about. */
+  private alert(kind: string, text: string): void {
     const nowMs = performance.now();
-    this.following.figures.alarms += 1;
-    if (nowMs - (this.told.get(kind) ?? -Infinity) < ALARM_EVERY_MS) return;
+    this.following.figures.alerts += 1;
+    if (nowMs - (this.told.get(kind) ?? -Infinity) < ALERT_EVERY_MS) return;
     this.told.set(kind, nowMs);
-    this.options.report('alarm', `the Kafka topic ${this.options.topic}: ${text}`);
+    this.options.report('alert', `the Kafka topic ${this.options.topic}: ${text}`);
   }
 }
 
@@ -301,7 +301,7 @@ async function keepReading(
     backoff: BACKOFF, signal, canPass: () => true,
     failed(error, failures) {
       // One or two are normal while a group's coordinator is loading or changing.
-      if (failures === 3) report('trouble', `the Kafka consumer ends again and again: ${(error as Error).message}`);
+      if (failures === 3) report('warn', `the Kafka consumer ends again and again: ${(error as Error).message}`);
     },
   }).catch((error: unknown) => { if (!signal.aborted) throw error; });
 }

@@ -72,7 +72,7 @@ export async function* publish(options: PublishOptions): AsyncGenerator<Progress
   await checkHistory(options, last);
   if (signal.aborted) return undefined;
   if (await orAborted(ensureTopic(client, topic), signal)) {
-    if (last === undefined) report('note', `the Kafka topic ${topic.topic} is made`);
+    if (last === undefined) report('info', `the Kafka topic ${topic.topic} is made`);
     else tellGone(options);
   }
   let { partitions } = position;
@@ -117,7 +117,7 @@ async function send({ client, topic, encode, report, signal }: PublishOptions, m
   const records = await orAborted(encode(messages), signal);
   await retrying(() => orAborted(sendWhere({ client, topic, report }, records), signal), {
     backoff: BACKOFF, signal, canPass: (error) => !(error instanceof TopicRefused),
-    failed(error) { report('trouble', `Kafka refuses messages of the fill feed: ${(error as Error).message}`); },
+    failed(error) { report('warn', `Kafka refuses messages of the fill feed: ${(error as Error).message}`); },
   });
 }
 
@@ -140,7 +140,7 @@ async function sendWhere({ client, topic, report }: Pick<PublishOptions, 'client
 }
 
 function tellGone({ topic: { topic }, report }: Pick<PublishOptions, 'topic' | 'report'>): void {
-  report('alarm', `the Kafka topic ${topic} was gone and is made again: what it had is lost to those who had not read it`);
+  report('alert', `the Kafka topic ${topic} was gone and is made again: what it had is lost to those who had not read it`);
 }
 
 /** Throws ForeignFeed when the log does not have the newest message's outcome. */

@@ -76,7 +76,7 @@ export function runPublisher(options: PublisherOptions): Publisher {
       await checkpoints.close();
     },
     isLoss: () => true, canPass,
-    level: (error) => error instanceof TopicRefused ? 'alarm' : 'trouble',
+    level: (error) => error instanceof TopicRefused ? 'alert' : 'warn',
     backoff, who: `the fill feed in ${topic.topic}`, report, signal,
   });
   return {

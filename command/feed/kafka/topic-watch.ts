@@ -25,11 +25,11 @@ export function createTopicWatch(
   function heard(shape: TopicShape): void {
     if (shape.options === undefined && !unauthorizedTold) {
       unauthorizedTold = true;
-      report('trouble', `the options of the Kafka topic ${topic} are not checked: this user needs the right DescribeConfigs on the topic`);
+      report('warn', `the options of the Kafka topic ${topic} are not checked: this user needs the right DescribeConfigs on the topic`);
     }
     const found = differences(options, shape).map(({ text }) => text);
-    for (const text of found) if (!known.includes(text)) report('alarm', `the Kafka topic ${topic} ${text}`);
-    if (found.length === 0 && known.length > 0) report('note', `the Kafka topic ${topic} is as it must be again`);
+    for (const text of found) if (!known.includes(text)) report('alert', `the Kafka topic ${topic} ${text}`);
+    if (found.length === 0 && known.length > 0) report('info', `the Kafka topic ${topic} is as it must be again`);
     known = found;
   }
 

@@ -51,10 +51,10 @@ export async function checkFills(facts: readonly Fact[], check: FillCheck): Prom
   const [first, ...others] = falseFills.filter(({ fact: { command } }) => !named.has(command.txHash));
   if (first !== undefined) throw await contradiction(first, others, check);
   for (const { fact: { command: { fill, txHash } }, differing } of falseFills) {
-    report('trouble', `chain ${chainId}: passes over fill ${fill} of transaction ${txHash}, as the chain's settings say: ${textOf(differing)}; the history `
+    report('warn', `chain ${chainId}: passes over fill ${fill} of transaction ${txHash}, as the chain's settings say: ${textOf(differing)}; the history `
     + 'records that its own fill failed, and the shares that moved');
   }
-  if (unmatched.length > 0) report('alarm', unmatchedText(chainId, unmatched));
+  if (unmatched.length > 0) report('alert', unmatchedText(chainId, unmatched));
   const passed = new Set<Fact>([...unmatched, ...falseFills.map(({ fact }) => fact)]);
   return facts.flatMap((fact) => isFillFact(fact) && passed.has(fact) ? recorded(fact) : [fact]);
 }

@@ -15,7 +15,7 @@ export interface ResolutionCheck {
 type Resolve = Extract<FactCommand, { readonly kind: 'ResolveMarket' }>;
 
 export interface Contradicted {
-  /** Compares what a range has, and raises an alarm for each market that is new. */
+  /** Compares what a range has, and raises an alert for each market that is new. */
   look(found: Pick<Facts, 'facts' | 'resolutions'>): Promise<void>;
   /** A text for each market since the start. */
   texts(): readonly string[];
@@ -27,7 +27,7 @@ export function gatherContradicted(check: ResolutionCheck & { readonly report: R
   return {
     async look(found) {
       for (const [marketId, text] of await contradictedResolutions(found, check)) {
-        if (!known.has(marketId)) check.report('alarm', text);
+        if (!known.has(marketId)) check.report('alert', text);
         known.set(marketId, text);
       }
     },

@@ -178,7 +178,7 @@ function createRecord({ name, surroundings: { now, report } }: StreamOptions) {
     closed() { set({ connected: false }); },
     priced() {
       set({ lastHeardMs: now(), trouble: undefined });
-      if (reported !== undefined) report('note', `${name}: prices come again`);
+      if (reported !== undefined) report('info', `${name}: prices come again`);
       reported = undefined;
     },
     bad({ message }: BadMessage) { set({ badMessages: health.badMessages + 1, trouble: message }); },
@@ -186,7 +186,7 @@ function createRecord({ name, surroundings: { now, report } }: StreamOptions) {
       set({ trouble: message });
       if ((failures === 1 && waitMs === 0) || message === reported) return;
       reported = message;
-      report(forOperator ? 'alarm' : 'trouble', `${name} ${message}; it is tried again`);
+      report(forOperator ? 'alert' : 'warn', `${name} ${message}; it is tried again`);
     },
   };
 }

@@ -35,11 +35,11 @@ export interface ChainCounts {
   readonly quickResolutions: number;
   readonly chainFacts: number;
   readonly endedRelays: number;
-  readonly alarms: number;
+  readonly alerts: number;
 }
 
 const NOTHING_COUNTED: ChainCounts = {
-  anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, endedRelays: 0, alarms: 0,
+  anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, endedRelays: 0, alerts: 0,
 };
 
 /** What a history says of its chain besides the events. */
@@ -230,13 +230,13 @@ function createJobs(work: (job: Job) => Promise<void>) {
 
 const NOTHING: Beyond = { finalBlock: 0, blocks: 0, events: 0, anchored: undefined };
 
-function added(counts: ChainCounts, { alarms, ...compared }: ReturnType<typeof compareFacts>): ChainCounts {
+function added(counts: ChainCounts, { alerts, ...compared }: ReturnType<typeof compareFacts>): ChainCounts {
   return {
     anchors: counts.anchors + compared.anchors, passedOver: counts.passedOver + compared.passedOver,
     passedOverFills: counts.passedOverFills + compared.passedOverFills,
     settledFills: counts.settledFills + compared.settledFills, failedFills: counts.failedFills + compared.failedFills,
     quickResolutions: counts.quickResolutions + compared.quickResolutions, chainFacts: counts.chainFacts + compared.chainFacts,
-    endedRelays: counts.endedRelays, alarms: counts.alarms + alarms.length,
+    endedRelays: counts.endedRelays, alerts: counts.alerts + alerts.length,
   };
 }
 

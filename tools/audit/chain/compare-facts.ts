@@ -19,8 +19,8 @@ export interface Compared {
   readonly failedFills: number;
   readonly quickResolutions: number;
   readonly chainFacts: number;
-  /** Events that no history can record, as the service's own alarms say them. */
-  readonly alarms: readonly string[];
+  /** Events that no history can record, as the service's own alerts say them. */
+  readonly alerts: readonly string[];
 }
 
 export interface Comparison {
@@ -42,7 +42,7 @@ export function compareFacts(comparison: Comparison): Compared {
   const { chain, events, facts } = comparison;
   const told = factsOf(events, { chain, at: 1, isKnownToken: comparison.isKnownToken, isKnownMarket: comparison.isKnownMarket });
   const compared = {
-    anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, alarms: told.alarms,
+    anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, alerts: told.alerts,
   };
   const anchors = new Map(told.anchors.map((anchor) => [keyOf(anchor), anchor]));
   const recorded = new Map(facts.map((fact) => [keyOf(fact.command.fact), fact]));
@@ -143,7 +143,7 @@ function checkOf(command: Command): CheckName {
   return countOf(command);
 }
 
-/** Whether no record can hold the command: the service raises an alarm about such an event and leaves it out. */
+/** Whether no record can hold the command: the service raises an alert about such an event and leaves it out. */
 function isUnrecordable(command: Command): boolean {
   try {
     encodeCommand(command);
