@@ -23,7 +23,7 @@ interface Options {
   readonly token?: string | undefined;
 }
 
-interface Asked extends Options {
+interface DemoOptions extends Options {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -49,7 +49,7 @@ async function answers(url: string): Promise<boolean> {
   return fetch(`${url}/health/live`).then(({ ok }) => ok, () => false);
 }
 
-async function demonstrate(url: string, { token: option, environment }: Asked): Promise<void> {
+async function demonstrate(url: string, { token: option, environment }: DemoOptions): Promise<void> {
   if (!await answers(url)) throw new Error(`no service answers at ${url}: start one with npm start, or give the URL at which it says that it runs`);
   const api = createApi(url);
   const config = await readConfig(api);

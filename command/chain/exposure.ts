@@ -8,7 +8,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { ChainUnavailable } from './chain.js';
 import type { Holdings, HoldingsQuestion } from './holdings.js';
-import type { PermitAsked } from './permit-check.js';
+import type { OwnedPermit } from './permit-check.js';
 import { claimOf, type Claim, type Reservations } from './reservations.js';
 
 export interface ExposureParts {
@@ -26,7 +26,7 @@ export interface ExposureParts {
   readonly catchUp: () => Promise<void>;
   readonly readHoldings: (question: HoldingsQuestion) => Promise<Holdings>;
   /** Whether the stablecoin would take a permit; see createPermitCheck. */
-  readonly permitHolds: (asked: PermitAsked) => Promise<boolean>;
+  readonly permitHolds: (permit: OwnedPermit) => Promise<boolean>;
   /** The ERC-1155 id of a market's YES or NO shares. */
   readonly tokenOf: (marketId: string, outcome: MarketOutcome) => bigint | undefined;
 }

@@ -55,7 +55,7 @@ interface Accepted {
 }
 
 /** What has been asked about a boundary. */
-interface Asked {
+interface BoundaryQueries {
   readonly times: number;
   readonly atMs: number;
   /** Sources that did not answer the last time. */
@@ -100,7 +100,7 @@ class RunningRecorder {
   private readonly listening = new Map<string, Listening>();
   private readonly last = new Map<string, number>();
   private readonly refused = new Map<Reason | 'clock' | 'outage', number>();
-  private readonly asked = new Map<string, Asked>();
+  private readonly queries = new Map<string, BoundaryQueries>();
   private readonly silent = new Set<string>();
   private readonly startedAtMs: number;
   /** Whatever arrived before was another process's to record. */
@@ -186,7 +186,7 @@ class RunningRecorder {
       const { asset } = next.observation;
       if (held.has(asset)) continue;
       const gap = this.boundaryBefore(next);
-      if (gap !== undefined && (!this.asked.has(keyOf(gap)) || this.mayAsk())) await this.ask(gap);
+      if (gap !== undefined && (!this.queries.has(keyOf(gap)) || this.mayAsk())) await this.ask(gap);
       if (gap !== undefined && this.boundaryBefore(next) !== undefined) {
         held.add(asset);
         continue;
@@ -220,7 +220,7 @@ class RunningRecorder {
     const startMs = boundary.time * 1_000;
     const heardAll = unbrokenSinceMs < startMs && this.recordsSinceMs + MAX_PRICE_LEAD_MS < startMs;
     if (heardAll && observation.publishedAtMs < startMs + ASK_AFTER_MS) return undefined;
-    const before = this.asked.get(keyOf(boundary));
+    const before = this.queries.get(keyOf(boundary));
     if (before === undefined) return boundary;
     return before.failed.has(observation.source) && this.options.now() <= startMs + PRICE_WINDOW_MS ? boundary : undefined;
   }
@@ -230,10 +230,10 @@ class RunningRecorder {
     const nowMs = this.options.now();
     const open = this.options.openBoundaries();
     const keys = new Set(open.map(keyOf));
-    for (const key of this.asked.keys()) if (!keys.has(key)) this.asked.delete(key);
+    for (const key of this.queries.keys()) if (!keys.has(key)) this.queries.delete(key);
     if (!this.mayAsk()) return undefined;
     return open.filter((boundary) => {
-      const before = this.asked.get(keyOf(boundary));
+      const before = this.queries.get(keyOf(boundary));
       const afterMs = nowMs - boundary.time * 1_000;
       // With a fallback's price the clock decides when the boundary is late.
       if (afterMs < ASK_AFTER_MS || (boundary.best !== undefined && afterMs >= PRICE_WINDOW_MS + LATE_PRICES_MS)) return false;
@@ -248,11 +248,11 @@ class RunningRecorder {
   private async ask(boundary: OpenBoundary): Promise<void> {
     const { sources, now } = this.options;
     const { asset, time } = boundary;
-    const times = (this.asked.get(keyOf(boundary))?.times ?? 0) + 1;
+    const times = (this.queries.get(keyOf(boundary))?.times ?? 0) + 1;
     this.lastAskedMs = now();
     const atMs = now();
     const { observation, failures } = await pastPrice({ asset, time, sources, nowMs: atMs });
-    this.asked.set(keyOf(boundary), { times, atMs, failed: new Set(failures.keys()) });
+    this.queries.set(keyOf(boundary), { times, atMs, failed: new Set(failures.keys()) });
     const moment = `${asset} at ${new Date(time * 1_000).toISOString()}`;
     if (observation !== undefined) {
       const best = this.boundaryOf(observation)?.best;

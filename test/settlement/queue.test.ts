@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { Ending } from '../../command/lane/requests.js';
 import { QUEUE_RULES } from '../../command/settlement/rules.js';
-import { SENT, ended, mined, story, type Asked } from './settling-scene.js';
+import { SENT, ended, mined, story, type SceneRequest } from './settling-scene.js';
 
 const MIN_10 = 600_000;
 const lost: Ending = { kind: 'lost' };
@@ -151,7 +151,7 @@ describe('settlement: queue: in a request', () => {
 });
 
 describe('settlement: queue: at a start', () => {
-  const request = (id: string, fills: readonly number[]): Asked => {
+  const request = (id: string, fills: readonly number[]): SceneRequest => {
     const note = { fills, permits: [] };
     return { request: { id, to: '0x', data: '0x', gasLimit: 1n, note }, note, status: SENT };
   };

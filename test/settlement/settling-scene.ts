@@ -25,7 +25,7 @@ export const ended = (ending: Ending): RequestStatus => ({ kind: 'ended', ending
 export const SENT: RequestStatus = { kind: 'sent' };
 
 /** A request that the worker has asked. */
-export interface Asked {
+export interface SceneRequest {
   readonly request: LaneRequest;
   readonly note: SettlementNote;
   status: RequestStatus;
@@ -36,7 +36,7 @@ export type Fault = 'catchUp' | 'verify' | 'read' | 'hold' | 'ask' | 'forget' | 
 export interface Scene {
   readonly options: Omit<SettlementOptions, 'signal' | 'newId' | 'now'>;
   /** What the worker has asked, in order; what it has forgotten stays here. */
-  readonly asked: Asked[];
+  readonly asked: SceneRequest[];
   /** What the outbox lists. */
   readonly listed: Set<string>;
   readonly reports: string[];
@@ -59,10 +59,10 @@ export interface Scene {
   /** The fills of the queue, in order. */
   queue(): readonly QueuedFill[];
   /** The lane tells of a request. */
-  tell(asked: Asked | undefined, status: RequestStatus): void;
+  tell(asked: SceneRequest | undefined, status: RequestStatus): void;
 }
 
-export async function setScene({ before = [], fault = {} }: { before?: Asked[]; fault?: Scene['fault'] } = {}): Promise<Scene> {
+export async function setScene({ before = [], fault = {} }: { before?: SceneRequest[]; fault?: Scene['fault'] } = {}): Promise<Scene> {
   const log = createMemoryLog();
   await log.append('commands', Array.from({ length: 400 }, (_, i) => ({ id: recordId(`test ${i}`), data: encodeCommand(orderAt(i)) })));
   const [database, tables, lane] = [createDatabase(), createIntakeTables(), scriptedLane()];
@@ -125,10 +125,10 @@ function counted(store: SettlementStore, calls: string[]): SettlementStore {
 /** Behind an outbox that fails when the scene says so. */
 function scriptedLane() {
   const bell = createBell();
-  let changes: Asked[] = [];
-  const tracked = ({ request: { id, note }, status }: Asked): TrackedRequest => ({ id, note, status, txHashes: [], askedAtMs: 7 });
+  let changes: SceneRequest[] = [];
+  const tracked = ({ request: { id, note }, status }: SceneRequest): TrackedRequest => ({ id, note, status, txHashes: [], askedAtMs: 7 });
   return {
-    changed(asked: Asked): void {
+    changed(asked: SceneRequest): void {
       changes.push(asked);
       bell.ring();
     },
@@ -138,7 +138,7 @@ function scriptedLane() {
         failing('hold');
         scene.holds++;
         let first = true;
-        const listed = (asked: readonly Asked[]) => asked.filter(({ request: { id } }) => scene.listed.has(id)).map(tracked);
+        const listed = (asked: readonly SceneRequest[]) => asked.filter(({ request: { id } }) => scene.listed.has(id)).map(tracked);
         return {
           async ask(requests) {
             failing('ask');
@@ -189,14 +189,14 @@ export interface Story extends Scene {
   asks(atMs: number): Promise<(readonly number[])[]>;
   /** The same, one request, whose transaction is over in the next block when the history has recorded it. */
   concluded(atMs: number, ending: { readonly settled?: readonly number[]; readonly succeeded?: boolean }): Promise<readonly number[]>;
-  last(): Asked;
+  last(): SceneRequest;
   status: SettlementWorker['status'];
   /** What the worker of another process makes of the same queue and the same outbox. */
   restart(atMs: number): Promise<void>;
 }
 
 /** As many requests as are due are asked, unless `one`: then one at a time. */
-export async function story(rules: Partial<QueueRules> = {}, { one = false, before }: { one?: boolean; before?: Asked[] } = {}): Promise<Story> {
+export async function story(rules: Partial<QueueRules> = {}, { one = false, before }: { one?: boolean; before?: SceneRequest[] } = {}): Promise<Story> {
   const scene = await setScene(before === undefined ? {} : { before });
   let [nowMs, ids] = [0, 0];
   let worker: SettlementWorker;

@@ -7,10 +7,10 @@ import { runSettlement, type Settlement, type SettlementOptions } from '../../co
 import { settlement as artifact } from '../../contracts-abi/settlement.js';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { until } from '../support/until.js';
-import { CHAIN, SENT, ended, mined, setScene as setBareScene, type Asked, type Scene } from './settling-scene.js';
+import { CHAIN, SENT, ended, mined, setScene as setBareScene, type SceneRequest, type Scene } from './settling-scene.js';
 
 const abi = new Interface(artifact.abi);
-const fillsOf = (asked: readonly Asked[]) => asked.map(({ note }) => note.fills);
+const fillsOf = (asked: readonly SceneRequest[]) => asked.map(({ note }) => note.fills);
 
 interface RunningScene extends Scene {
   readonly settlement: Settlement;
@@ -41,11 +41,11 @@ describe('settlement: worker', () => {
   let scene: RunningScene;
   afterEach(() => scene.stop());
 
-  const asked = async (count: number): Promise<Asked[]> => {
+  const asked = async (count: number): Promise<SceneRequest[]> => {
     await until(`request ${count}`, () => scene.asked.length >= count);
     return scene.asked;
   };
-  const request = async (number: number): Promise<Asked> => (await asked(number))[number - 1]!;
+  const request = async (number: number): Promise<SceneRequest> => (await asked(number))[number - 1]!;
 
   it('asks for batches in order, with the history and the gas for them', async () => {
     scene = await setScene();
@@ -223,7 +223,7 @@ describe('settlement: worker', () => {
   });
 
   it('takes over what is on its way from before, and what ended meanwhile', async () => {
-    const before = (id: string, fills: number[], status: RequestStatus): Asked => {
+    const before = (id: string, fills: number[], status: RequestStatus): SceneRequest => {
       const note = { fills, permits: [] };
       return { request: { id, to: CHAIN.contracts.settlement, data: '0x', gasLimit: 1n, note }, note, status };
     };

@@ -11,7 +11,7 @@ interface Told extends SigningChain {
 }
 
 /** A request to the exchange. */
-export interface Asked {
+export interface WalletRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: string;
@@ -45,7 +45,7 @@ export async function bearerToken(databaseUrl: string, scopes: readonly Scope[] 
 
 export interface GaslessClientParts {
   readonly token: string;
-  readonly ask: (asked: Asked) => Promise<Answer>;
+  readonly ask: (asked: WalletRequest) => Promise<Answer>;
   /** Told of each message that is signed. */
   readonly signed?: (message: SignedMessage) => void;
 }
@@ -54,7 +54,7 @@ export function gaslessClient({ url, token }: { readonly url: string; readonly t
   return gaslessClientBy({ token, ask: (asked) => askAt(url, asked) });
 }
 
-async function askAt(url: string, { path, ...asked }: Asked): Promise<Answer> {
+async function askAt(url: string, { path, ...asked }: WalletRequest): Promise<Answer> {
   const response = await fetch(url + path, asked);
   return { status: response.status, headers: response.headers, body: await response.json() };
 }

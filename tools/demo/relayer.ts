@@ -8,10 +8,10 @@ export interface Relayer {
   /** Signed bodies of requests. */
   readonly bodies: RequestBodies;
   /** Has a signed request sent, waits until the chain is as it asks, and says so. */
-  perform(what: string, asked: Asked): Promise<void>;
+  perform(what: string, relay: DemoRelay): Promise<void>;
 }
 
-export interface Asked {
+export interface DemoRelay {
   readonly action: string;
   /** Of `bodies`. */
   readonly body: Promise<object>;

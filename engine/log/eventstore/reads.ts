@@ -11,7 +11,7 @@ import { foreignEvent, isRecord } from './check.js';
 import type { Connection } from './connection.js';
 import { explained, isMissingStream, NoAnswer, type Place } from './faults.js';
 
-type Asked = ReadStreamOptions & { readonly maxCount: number };
+type ReadOptions = ReadStreamOptions & { readonly maxCount: number };
 
 const PAGE_BYTES = 4 * 1024 * 1024;
 /** The most records that a subscription gives at once. */
@@ -24,7 +24,7 @@ export async function readLength(over: Connection, place: Place, ms: number): Pr
 }
 
 /** The events, read to the end of the answer; limited by the silence between two of them. */
-export async function readEvents(over: Connection, place: Place, options: Asked, ms: number): Promise<LogRecord[]> {
+export async function readEvents(over: Connection, place: Place, options: ReadOptions, ms: number): Promise<LogRecord[]> {
   let stream: StreamingRead<ResolvedEvent> | undefined;
   try {
     return await over.answered(ms, async (client, heard) => {

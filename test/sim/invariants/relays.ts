@@ -27,7 +27,7 @@ export interface RelayFigures {
 const END = 'a relayed request ends as the chain says';
 const SAME = 'a repeated relay request gets the same transaction';
 
-interface Asked {
+interface KnownRelay {
   readonly request: SignedRelay;
   /** Whether the history may have it although nobody answered so. */
   perhaps: boolean;
@@ -40,7 +40,7 @@ export class RelaysWatch implements RelayClientWatch {
   private readonly lives: Life[] = [];
   private readonly lifeOf = new Map<RequestRow, Life>();
   /** What clients have asked for. */
-  private readonly known = new Map<string, Asked>();
+  private readonly known = new Map<string, KnownRelay>();
   /** By assertion. */
   private readonly settling = new Map<string, RequestRow[]>();
   private rowsSeen = 0;
