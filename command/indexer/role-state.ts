@@ -51,7 +51,7 @@ export const indexerState: StateTable<IndexerState> = {
         name: 'ExchangeChainUnreachable', severity: 'critical', when: { is: 0 }, forS: 120,
         means: 'Chain {chain} cannot be reached.', todo: 'Orders go on, fills wait. Look at the nodes of rpcUrls.',
         // The indexer tells both itself.
-        told: ({ stalled, stopped }) => stalled || stopped !== null,
+        selfLogged: ({ stalled, stopped }) => stalled || stopped !== null,
       }],
     },
     {
@@ -66,7 +66,7 @@ export const indexerState: StateTable<IndexerState> = {
       name: 'exchange_chain_stalled', help: '1 when the chain has had no new block for too long',
       value: ({ stalled }) => stalled ? 1 : 0,
       alerts: [{
-        name: 'ExchangeChainStalled', severity: 'warning', when: { is: 1 }, forS: 60, told: () => true,
+        name: 'ExchangeChainStalled', severity: 'warning', when: { is: 1 }, forS: 60, selfLogged: () => true,
         means: 'Chain {chain} has no new blocks.', todo: 'Fills wait. Look whether the nodes or the chain stand still.',
       }],
     },
@@ -78,7 +78,7 @@ export const indexerState: StateTable<IndexerState> = {
         reasons: ({ chainId, stopped }) => stopped === null ? [] : [`chain ${chainId} is not followed any more: ${stopped}`],
       },
       alerts: [{
-        name: 'ExchangeChainStopped', severity: 'critical', when: { is: 1 }, forS: 0, told: () => true,
+        name: 'ExchangeChainStopped', severity: 'critical', when: { is: 1 }, forS: 0, selfLogged: () => true,
         means: 'Chain {chain} is not recorded any more.',
         todo: 'It contradicts the history or the settings. The alert in the log of the indexer says what to compare: '
           + 'docs/chain.md, "Facts".',
@@ -90,7 +90,7 @@ export const indexerState: StateTable<IndexerState> = {
       value: ({ contradictedMarkets }) => contradictedMarkets,
       notReady: { when: 'above 0', reasons: ({ resolutionTrouble }) => resolutionTrouble === null ? [] : [resolutionTrouble] },
       alerts: [{
-        name: 'ExchangeQuickMarketsContradicted', severity: 'critical', when: { above: 0 }, forS: 0, told: () => true,
+        name: 'ExchangeQuickMarketsContradicted', severity: 'critical', when: { above: 0 }, forS: 0, selfLogged: () => true,
         means: 'Chain {chain} has resolved {value} quick markets otherwise than the exchange decided.',
         todo: 'The key for quick markets may have leaked: take its role away. Which markets, and by what: '
           + 'the alert in the log of the indexer, and docs/prices.md, "Quick markets".',

@@ -124,7 +124,7 @@ export const quickMarketsState: StateTable<QuickMarketsState> = {
       help: 'Number of quick markets without a price that did not come in time',
       value: ({ unresolvableMarkets }) => unresolvableMarkets,
       alerts: [{
-        name: 'ExchangeQuickMarketsUnresolvable', severity: 'critical', when: { above: 0 }, forS: 0, told: () => true,
+        name: 'ExchangeQuickMarketsUnresolvable', severity: 'critical', when: { above: 0 }, forS: 0, selfLogged: () => true,
         means: '{value} quick markets of chain {chain} have no price.',
         todo: 'No source tells it. A day after the end, halve(market) ends one: docs/prices.md, "Quick markets".',
       }],
@@ -133,7 +133,7 @@ export const quickMarketsState: StateTable<QuickMarketsState> = {
       name: 'exchange_quick_markets_refused',
       help: 'Number of creations and resolutions that the contracts refused last', value: ({ refused }) => refused,
       alerts: [{
-        name: 'ExchangeQuickMarketsRefused', severity: 'warning', when: { above: 0 }, forS: 300, told: () => true,
+        name: 'ExchangeQuickMarketsRefused', severity: 'warning', when: { above: 0 }, forS: 300, selfLogged: () => true,
         means: 'The contracts of chain {chain} refuse {value} quick markets.',
         todo: 'The alert in the log has the reason of the contract.',
       }],

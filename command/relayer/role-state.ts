@@ -56,7 +56,7 @@ export const relayerState: StateTable<RelayerState> = {
       help: 'Number of proposals not settled seven days after their dispute window',
       value: ({ keeper }) => keeper.overdueProposals,
       alerts: [{
-        name: 'ExchangeKeeperOverdue', severity: 'warning', when: { above: 0 }, forS: 0, told: () => true,
+        name: 'ExchangeKeeperOverdue', severity: 'warning', when: { above: 0 }, forS: 0, selfLogged: () => true,
         means: '{value} proposals on chain {chain} have waited for seven days.',
         todo: 'The alert in the log says why; the administrator of the resolver can abandon them: '
           + 'docs/relayer.md, "The keeper".',

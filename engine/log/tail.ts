@@ -3,7 +3,7 @@
  * more. When the window has the next record of a follower, the follower gets it from memory; otherwise it reads the store.
  */
 import { createBell } from '../waiting.js';
-import { createKnown, type HandleFailure, type KnownRecord, type ToldLength } from './known.js';
+import { createKnown, type HandleFailure, type KnownRecord, type LengthAnswer } from './known.js';
 import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from './log.js';
 
 const WINDOW_RECORDS = 10_000;
@@ -27,8 +27,8 @@ export interface Tail {
   push(first: number, records: readonly NewRecord[]): void;
   /** Sets the known length, if it is higher, and wakes the followers. */
   grown(length: number): void;
-  /** As Known.told; wakes the followers when the stream has grown. */
-  told(told: ToldLength): number;
+  /** As Known.answered; wakes the followers when the stream has grown. */
+  answered(answer: LengthAnswer): number;
   /** Compares records that were read with what is known of the stream. Throws RecordsLost. */
   seen(first: number, records: readonly LogRecord[]): void;
   /** Makes every follower read the store, because a wake-up may have been lost. */
@@ -39,7 +39,7 @@ export interface Tail {
 
 export interface TailOptions {
   readonly stream: Stream;
-  /** The length that the store told first. */
+  /** The first length that the store gave. */
   readonly length: number;
   /** A waiting follower reads the store this often, in case a wake-up was lost or the store has lost records. */
   readonly pollMs: number;
@@ -98,9 +98,9 @@ export function createTail({ stream, length: initialLength, pollMs, failure }: T
       bell.ring();
     },
     grown(length) { if (known.grown(length)) bell.ring(); },
-    told(told) {
+    answered(answer) {
       const before = known.length();
-      const length = known.told(told);
+      const length = known.answered(answer);
       if (length > before) bell.ring();
       return length;
     },

@@ -17,7 +17,7 @@ import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
 
-interface Told extends Publisher {
+interface ReportingPublisher extends Publisher {
   readonly told: readonly string[];
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ describe('kafka: the publisher', () => {
   let broker: KafkaBroker;
   let database: TestDatabase;
   let scene: KafkaScene;
-  const running: Told[] = [];
+  const running: ReportingPublisher[] = [];
 
   before(async () => { [broker, database] = await Promise.all([sharedBroker(), testDatabase()]); });
   beforeEach(() => { scene = kafkaScene({ seed: 21, outcomes: 2_000, brokers: () => [broker.address] }); });
@@ -35,7 +35,7 @@ describe('kafka: the publisher', () => {
     await scene.close();
   });
 
-  function start({ log = scene.log, topic = scene.topic, lookMs = 60_000 } = {}): Told {
+  function start({ log = scene.log, topic = scene.topic, lookMs = 60_000 } = {}): ReportingPublisher {
     const stopping = new AbortController();
     const told: string[] = [];
     const publisher = runPublisher({
@@ -112,7 +112,7 @@ describe('kafka: the publisher', () => {
         await until('it is gone', async () => !(await admin.listTopics()).includes(topic));
       });
     };
-    const tellsIt = (publisher: Told) => until('it is told', () => publisher.told.filter((line) => line.startsWith('alert')).join('\n')
+    const tellsIt = (publisher: ReportingPublisher) => until('it is told', () => publisher.told.filter((line) => line.startsWith('alert')).join('\n')
       === `alert: the Kafka topic ${scene.topic.topic} was gone and is made again: what it had is lost to those who had not read it`);
     await scene.grow(500);
     const publisher = start();

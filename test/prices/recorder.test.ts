@@ -5,15 +5,15 @@ import type { RecordPrice } from '../../engine/records/commands.js';
 import { LogUnavailable, type NewRecord } from '../../engine/log/log.js';
 import type { OpenBoundary } from '../../engine/run/view.js';
 import { runRecorder, type Recorder } from '../../command/prices/recorder.js';
-import { toldSource, type ToldSource } from '../support/told-sources.js';
+import { scriptedSource, type ScriptedSource } from '../support/scripted-sources.js';
 import { createWatch, type Watch } from '../support/watch.js';
 
 const T = 1_800_000_000;
 const at = (ms: number): number => T * 1_000 + ms;
 
 describe('prices: the recorder', () => {
-  let pyth: ToldSource;
-  let coinbase: ToldSource;
+  let pyth: ScriptedSource;
+  let coinbase: ScriptedSource;
   let watch: Watch;
   let stopping: AbortController;
   let recorder: Recorder;
@@ -28,7 +28,7 @@ describe('prices: the recorder', () => {
 
   beforeEach(() => {
     watch = createWatch();
-    [pyth, coinbase] = [toldSource('pyth', { firstOnly: true, onAsked: watch.ring }), toldSource('coinbase', { onAsked: watch.ring })];
+    [pyth, coinbase] = [scriptedSource('pyth', { firstOnly: true, onAsked: watch.ring }), scriptedSource('coinbase', { onAsked: watch.ring })];
     stopping = new AbortController();
     [nowMs, holds, doubt, boundaries, appended, reports, failing, attempts] = [at(-60_000), true, undefined, [], [], [], undefined, 0];
     recorder = runRecorder({
@@ -59,7 +59,7 @@ describe('prices: the recorder', () => {
     return recorded();
   };
   /** A price that arrives when it is published. */
-  const says = (source: ToldSource, usd: number, ms: number): void => {
+  const says = (source: ScriptedSource, usd: number, ms: number): void => {
     nowMs = at(ms);
     source.say(usd, nowMs);
   };

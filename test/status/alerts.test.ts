@@ -15,7 +15,7 @@ const table: StateTable<Part> = {
   rows: [{
     name: 'exchange_part', help: 'A part', value: ({ value }) => value, cause: ({ cause }) => cause,
     alerts: [
-      { name: 'High', severity: 'critical', when: { above: 5 }, forS: 60, means: 'The part {key} of {process} is at {value}.', todo: 'Look.', told: ({ told }) => told === true },
+      { name: 'High', severity: 'critical', when: { above: 5 }, forS: 60, means: 'The part {key} of {process} is at {value}.', todo: 'Look.', selfLogged: ({ told }) => told === true },
       { name: 'None', severity: 'warning', when: { promql: 'max(exchange_part) == 0' }, forS: 0, means: 'There is none.', todo: 'Start one.' },
       { name: 'Low', severity: 'warning', when: { below: -1e6 }, forS: 0, means: '{value:bytes}, {value:duration} {other}', todo: 'Wait.' },
     ],

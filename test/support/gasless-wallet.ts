@@ -6,7 +6,7 @@ import { openTokenStore } from '../../service/access/token-store.js';
 import type { Scope } from '../../service/api/scopes.js';
 import { bodiesSignedBy, requestSigner, type SignedMessage, type SigningChain } from '../../tools/demo/signed-requests.js';
 
-interface Told extends SigningChain {
+interface ConfigChain extends SigningChain {
   readonly contracts: Readonly<Record<string, string>>;
 }
 
@@ -46,7 +46,7 @@ export async function bearerToken(databaseUrl: string, scopes: readonly Scope[] 
 export interface GaslessClientParts {
   readonly token: string;
   readonly ask: (asked: WalletRequest) => Promise<Answer>;
-  /** Told of each message that is signed. */
+  /** ConfigChain of each message that is signed. */
   readonly signed?: (message: SignedMessage) => void;
 }
 
@@ -61,7 +61,7 @@ async function askAt(url: string, { path, ...asked }: WalletRequest): Promise<An
 
 export async function gaslessClientBy({ token, ask, signed }: GaslessClientParts) {
   const get = async (path: string): Promise<unknown> => (await ask({ method: 'GET', path })).body;
-  const { chains: [chain] } = await get('/api/v1/config') as { chains: [Told] };
+  const { chains: [chain] } = await get('/api/v1/config') as { chains: [ConfigChain] };
   const { chainId, contracts } = chain;
   /** Far enough for tests that let days pass on the chain. */
   const deadline = (): bigint => BigInt(Math.floor(Date.now() / 1_000) + 20 * 86_400);

@@ -9,7 +9,7 @@ import { createSequencer, FEED_START, partitionsAfter, type FeedPosition } from 
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { feedHistory } from './feed-history.js';
-import { clientTo, newTopic, type ToldClient } from './kafka-client.js';
+import { clientTo, newTopic, type ReportingClient } from './kafka-client.js';
 import { appendAll } from './log-records.js';
 import { until } from './until.js';
 
@@ -21,7 +21,7 @@ export interface KafkaScene {
   /** The messages of the outcomes that the log has. */
   expected(): readonly SequencedMessage[];
   /** A new client of the cluster. It is closed with the scene. */
-  client(): ToldClient;
+  client(): ReportingClient;
   /** Publishes until `stop`, or until the checkpoints throw. */
   publisher(checkpoints?: Checkpoints, encode?: PublishOptions['encode']): Task & { readonly progress: readonly Progress[]; readonly told: readonly string[] };
   /** Follows the topic from a position on. */
@@ -67,7 +67,7 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     for (; taken < history.length(); taken++) sequenced.push(...sequencer.take(all[taken]!));
     return sequenced;
   };
-  const client = (): ToldClient => {
+  const client = (): ReportingClient => {
     const opened = clientTo({ brokers: brokers(), requestTimeoutMs: 1_000 });
     closing.push(() => opened.close());
     return opened;

@@ -1,5 +1,5 @@
 /** Replays a history from its source: every record through its checks, in bounded memory, with checkpoints on the way. */
-import type { QuickDecision } from '../../command/indexer/checks/told-resolution.js';
+import type { QuickDecision } from '../../command/indexer/checks/chain-resolution.js';
 import type { CancelAfter, CancelAll, CancelOrder, CancelOrders, Command, ReduceOrder, SyncPosition } from '../../engine/records/commands.js';
 import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';

@@ -9,7 +9,7 @@ import { BOUGHT, costAt, freePrice, showHistory } from './trade.js';
 import type { LifeParts } from './whole-life.js';
 
 /** As the service tells it while it runs; prices are in units of 1e-8 USD. */
-interface ToldQuickMarket {
+interface QuickMarketAnswer {
   readonly marketId: string;
   readonly asset: string;
   readonly startPrice: number | null;
@@ -20,13 +20,13 @@ interface ToldQuickMarket {
   readonly priceMissed: boolean;
 }
 
-interface ActiveQuickMarket { readonly quickMarket: ToldQuickMarket | null; readonly bestAskPrice: number }
+interface ActiveQuickMarket { readonly quickMarket: QuickMarketAnswer | null; readonly bestAskPrice: number }
 
-interface QuickMarket extends ToldQuickMarket {
+interface QuickMarket extends QuickMarketAnswer {
   readonly startPrice: number;
 }
 
-interface EndedQuickMarket extends ToldQuickMarket {
+interface EndedQuickMarket extends QuickMarketAnswer {
   readonly endPrice: number | null;
   readonly outcome: number | null;
   readonly payment: string;

@@ -20,11 +20,11 @@ export function createTopicWatch(
 ): TopicWatch {
   const { topic } = options;
   let known: readonly string[] = [];
-  let unauthorizedTold = false;
+  let unauthorizedReported = false;
 
   function heard(shape: TopicShape): void {
-    if (shape.options === undefined && !unauthorizedTold) {
-      unauthorizedTold = true;
+    if (shape.options === undefined && !unauthorizedReported) {
+      unauthorizedReported = true;
       report('warn', `the options of the Kafka topic ${topic} are not checked: this user needs the right DescribeConfigs on the topic`);
     }
     const found = differences(options, shape).map(({ text }) => text);

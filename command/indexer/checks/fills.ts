@@ -4,7 +4,7 @@ import type { Chain, Rpc } from '../../chain/chain.js';
 import type { Report } from '../../../engine/report.js';
 import type { Fact, FactCommand } from '../facts.js';
 import { ForeignChain, othersText, senderOf } from '../foreign-chain.js';
-import { otherTerms, passedOverFill, type OtherTerms, type ToldFill } from './told-fill.js';
+import { otherTerms, passedOverFill, type OtherTerms, type ChainFill } from './chain-fill.js';
 
 export interface FillCheck {
   readonly chain: Chain;
@@ -19,7 +19,7 @@ export interface FillCheck {
 /** A fact that ends a fill. */
 interface FillFact extends Fact {
   readonly command: Extract<FactCommand, { readonly kind: 'SettleFill' | 'FailFill' }>;
-  readonly fill: ToldFill;
+  readonly fill: ChainFill;
 }
 
 /** A fill on the chain that is not the one which the engine matched under its number. */
@@ -94,6 +94,6 @@ async function contradiction(falseFill: FalseFill, others: readonly FalseFill[],
     + `matched is then recorded as failed, since its number is used up, and the shares that moved as moved.${othersText(txHash, places)}`);
 }
 
-function textOf({ told, matched }: OtherTerms): string {
-  return `${JSON.stringify(told)}, where the history has matched ${JSON.stringify(matched)}`;
+function textOf({ onChain, matched }: OtherTerms): string {
+  return `${JSON.stringify(onChain)}, where the history has matched ${JSON.stringify(matched)}`;
 }

@@ -128,7 +128,7 @@ function createReads({ store, tails, knownLength, failure, closed, attemptTimeou
     const found = await once(() => store.length(stream));
     // Where records are hidden and not lost, the error says so.
     if (found < before) await check([]).catch((error: unknown) => { if (error instanceof UnusableLog) throw error; });
-    return tails[stream].told({ before, length: found });
+    return tails[stream].answered({ before, length: found });
   };
   return {
     once, check, length,

@@ -52,7 +52,7 @@ export function createMemoryLog(store: MemoryStore = createMemoryStore(), option
     failure.signal.throwIfAborted();
   };
   const lengthOf = (stream: Stream): number => (
-    known[stream].told({ length: store.records[stream].length, before: known[stream].length() }));
+    known[stream].answered({ length: store.records[stream].length, before: known[stream].length() }));
   const page = (stream: Stream, from: number, limit: number): LogRecord[] => {
     lengthOf(stream);
     const records = store.records[stream].slice(from, from + Math.max(0, Math.min(limit, pageRecords)));
