@@ -8,7 +8,7 @@ import type { Commitment } from '../../engine/run/view.js';
 import { ChainUnavailable, type Chain } from '../chain/chain.js';
 import type { Keccak256 } from '../signing/keccak.js';
 import type { SignerRecovery } from '../signing/recover.js';
-import { signingDomains, type SigningGrounds } from '../signing/signed-actions.js';
+import { signingDomains, type DomainParams } from '../signing/signed-actions.js';
 import { decodeAggregate, reasonOfRevert } from '../chain/abi.js';
 import { parseRelayRequest, type RelayAction, type RelayRequest } from './bodies.js';
 import { lackOf, priceOf, type ChainReads, type Funds } from '../chain/chain-reads.js';
@@ -31,7 +31,7 @@ export interface RelayChain {
   /** The most that the lane offers, in wei per unit of gas. */
   readonly maxFeePerGas: bigint;
   /** Of the stablecoin's signing domain; undefined until it has been read. */
-  readonly token: () => SigningGrounds['token'];
+  readonly token: () => DomainParams['token'];
   /** Told of what an operator must mend, such as a key without gas; undefined when the relayer has sent something again. */
   readonly lacks: (what: string | undefined) => void;
   /** Whether the history has the market on this chain. */

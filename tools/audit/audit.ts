@@ -86,8 +86,8 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
   const passedOver = { passOverAnchors: [...passedOverAnchors], passOverFills: [...options.passedOverFills ?? []] };
   const compared = [...rpcs].map(([chainId, rpc]) => ({ rpc, patienceMs, chain: { ...chainNamed(source, chainId), ...passedOver } }));
   const heads = new Map(await Promise.all(compared.map(async (each) => [each.chain.chainId, await finalBlock(each)] as const)));
-  const grounds = groundsOf(options);
-  const kept = checkpoint === undefined ? undefined : await loadCheckpoint(checkpoint.path, grounds);
+  const scope = scopeOf(options);
+  const kept = checkpoint === undefined ? undefined : await loadCheckpoint(checkpoint.path, scope);
   if (checkpoint !== undefined && kept !== undefined) await checkBelongs(checkpoint.path, kept, source);
   const { store, ids } = places.open(kept?.position ?? 0);
   if (kept !== undefined && store !== undefined && kept.position > 0 && store.digestAt(kept.position - 1) !== kept.digest) {
@@ -111,7 +111,7 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
       store?.flush();
       ids.flush();
       const { engine, counts, synced, relays } = replay;
-      await saveCheckpoint(checkpoint.path, engine, { grounds, counts, synced, relays, chains: chains.map((chain) => chain.progress()) });
+      await saveCheckpoint(checkpoint.path, engine, { scope, counts, synced, relays, chains: chains.map((chain) => chain.progress()) });
     };
   // Also shows at once that the file can be written.
   if (kept === undefined) await save?.();
@@ -278,7 +278,7 @@ function chainNamed({ name, described }: HistorySource, chainId: number) {
 }
 
 /** What must be the same for an audit to go on from a checkpoint. */
-function groundsOf({
+function scopeOf({
   source: { described }, rpcs, threads, unsignedCancels = false, passedOverAnchors = new Set(), passedOverFills = new Set(),
 }: AuditOptions): string {
   return JSON.stringify({

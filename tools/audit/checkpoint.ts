@@ -33,7 +33,7 @@ export interface Checkpoint {
   readonly position: number;
   readonly digest: string;
   /** What was checked, and against which domains and contracts: an audit with other checks may not go on from here. */
-  readonly grounds: string;
+  readonly scope: string;
   readonly counts: Counts;
   readonly chains: readonly ChainProgress[];
   /** Holdings that the history must support, and that were not compared yet. */
@@ -42,12 +42,12 @@ export interface Checkpoint {
   readonly relays: readonly BegunRelay[];
 }
 
-const FORMAT = 'prediction-exchange audit checkpoint 2';
+const FORMAT = 'prediction-exchange audit checkpoint 3';
 const CHECKSUM_BYTES = 32;
 
 /** Throws CannotAudit when the file cannot be written. */
-export async function saveCheckpoint(path: string, engine: Engine, told: Pick<Checkpoint, 'grounds' | 'counts' | 'chains' | 'synced' | 'relays'>): Promise<void> {
-  const head: Checkpoint = { position: viewOf(engine).position, digest: formatDigest(engine.digest), ...told };
+export async function saveCheckpoint(path: string, engine: Engine, parts: Pick<Checkpoint, 'scope' | 'counts' | 'chains' | 'synced' | 'relays'>): Promise<void> {
+  const head: Checkpoint = { position: viewOf(engine).position, digest: formatDigest(engine.digest), ...parts };
   const body = Buffer.concat([Buffer.from(`${FORMAT}\n${JSON.stringify(head)}\n`), encodeSnapshot(engine)]);
   await replaceDurably(path, Buffer.concat([createHash('sha256').update(body).digest(), body])).catch((cause: unknown) => {
     throw new CannotAudit(`the checkpoint ${path} cannot be written: ${(cause as Error).message}`, { cause });
@@ -55,7 +55,7 @@ export async function saveCheckpoint(path: string, engine: Engine, told: Pick<Ch
 }
 
 /** Undefined where there is no file. Throws CannotAudit for a file that is damaged, or that other checks or another program wrote. */
-export async function loadCheckpoint(path: string, grounds: string): Promise<(Checkpoint & { readonly restored: Restored }) | undefined> {
+export async function loadCheckpoint(path: string, scope: string): Promise<(Checkpoint & { readonly restored: Restored }) | undefined> {
   const data = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw new CannotAudit(`the checkpoint ${path} cannot be read: ${error.message}`, { cause: error });
@@ -67,7 +67,7 @@ export async function loadCheckpoint(path: string, grounds: string): Promise<(Ch
   const [formatEnd, headEnd] = [body.indexOf('\n'), body.indexOf('\n', FORMAT.length + 1)];
   if (body.toString('utf8', 0, formatEnd) !== FORMAT) return refuse('another version of this program wrote it');
   const head = JSON.parse(body.toString('utf8', formatEnd + 1, headEnd)) as Checkpoint;
-  if (head.grounds !== grounds) return refuse('it belongs to an audit with other checks, or of an exchange with other contracts or signing domains');
+  if (head.scope !== scope) return refuse('it belongs to an audit with other checks, or of an exchange with other contracts or signing domains');
   const restored = decodeSnapshot(Buffer.from(body.subarray(headEnd + 1)));
   if (restored === undefined) return refuse('a version of this program with other rules wrote it');
   return { ...head, restored };
