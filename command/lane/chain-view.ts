@@ -1,7 +1,7 @@
 /** Reads the state of a lane's key from the chain, and broadcasts its transactions. */
 import { quantityOf } from '../../engine/records/hex.js';
 import { ChainUnavailable, onOneNode, RpcError, type Rpc } from '../chain/chain.js';
-import { wantedReceipts, type BroadcastAnswer, type Flight, type Proof, type Receipt, type View } from './flights.js';
+import { dueReceipts, type BroadcastAnswer, type Flight, type Proof, type Receipt, type View } from './flights.js';
 
 /** A chain's nodes behind one interface, or, with `each`, one by one. */
 export interface LaneRpc extends Rpc {
@@ -48,7 +48,7 @@ async function lookAtNode(node: Rpc, { address, flights, confirmations }: Omit<L
   const head = Number(block.number);
   const count = Number(used);
   if (!Number.isSafeInteger(head) || !Number.isSafeInteger(count)) throw new Error(`chain ${chainId}: a block or nonce is not a number`);
-  const found = await Promise.all(wantedReceipts(flights, { head, count }, confirmations)
+  const found = await Promise.all(dueReceipts(flights, { head, count }, confirmations)
     .map((txHash) => node.request<NodeReceipt | null>('eth_getTransactionReceipt', [txHash])));
   const receipts = new Map<string, Receipt>();
   for (const receipt of found) {

@@ -68,7 +68,7 @@ export interface View extends FeeMarket {
   readonly count: number;
   /** Undefined when the count was not in doubt. */
   readonly proof: Proof | undefined;
-  /** The existing receipts among `wantedReceipts`, by transaction hash. */
+  /** The existing receipts among `dueReceipts`, by transaction hash. */
   readonly receipts: ReadonlyMap<string, Receipt>;
 }
 
@@ -110,7 +110,7 @@ export function replaced(flight: Flight, transaction: LaneTransaction, nowMs: nu
 }
 
 /** The hashes whose receipts `decide` needs: of used nonces that were not seen mined before, and of those that should be final now. */
-export function wantedReceipts(flights: readonly Flight[], { head, count }: Pick<View, 'head' | 'count'>, confirmations: number): string[] {
+export function dueReceipts(flights: readonly Flight[], { head, count }: Pick<View, 'head' | 'count'>, confirmations: number): string[] {
   return flights.filter((flight) => isDue(flight, head, count, confirmations))
     .flatMap(({ transaction }) => transaction.attempts.map(({ txHash }) => txHash));
 }

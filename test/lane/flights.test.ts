@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { freshFees, replacementFees, type FeeLimits } from '../../command/lane/fees.js';
 import { meaningOf } from '../../command/lane/chain-view.js';
 import {
-  answered, decide, replaced, takeOff, wantedReceipts,
+  answered, decide, replaced, takeOff, dueReceipts,
   type Action, type BroadcastAnswer, type Flight, type FlightPolicy, type LaneTransaction, type Receipt, type View,
 } from '../../command/lane/flights.js';
 import { LaneModel, type Happening } from '../reference/lane-model.js';
@@ -190,7 +190,7 @@ describe('lane: flights', () => {
 
   it('receipts are asked for when a nonce is first seen used and when it should be final, of all attempts', () => {
     const flights = [flight(1, { minedIn: 97 }), flight(2, { minedIn: 98 }), flight(3, {}, [20n, 30n]), flight(5)];
-    assert.deepEqual(wantedReceipts(flights, view(), 3), ['1.0', '3.0', '3.1']);
+    assert.deepEqual(dueReceipts(flights, view(), 3), ['1.0', '3.0', '3.1']);
   });
 
   describe('answers to a broadcast', () => {

@@ -81,7 +81,7 @@ export async function quickMarket(parts: LifeParts): Promise<void> {
   await payOut(scene, await decided(scene, leftS));
 }
 
-interface Wanted {
+interface MarketNeeds {
   readonly asset: string;
   /** How long the market must run yet. */
   readonly needsS: number;
@@ -89,7 +89,7 @@ interface Wanted {
 
 /** The quick market of the asset, with its first price. Undefined, with a line that says why, when the next one is too far ahead. */
 async function runningQuickMarket(
-  { api, chain, config: { quickMarkets: { intervalS } } }: Pick<LifeParts, 'api' | 'chain' | 'config'>, { asset, needsS }: Wanted,
+  { api, chain, config: { quickMarkets: { intervalS } } }: Pick<LifeParts, 'api' | 'chain' | 'config'>, { asset, needsS }: MarketNeeds,
 ): Promise<QuickMarket | undefined> {
   const needs = Math.min(needsS, Math.floor(intervalS * MOST_OF_INTERVAL));
   let said = 0;
