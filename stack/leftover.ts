@@ -15,8 +15,8 @@ export function runsOn(pid: number, path: string): boolean {
   }
 }
 
-/** Whether any process has the number. */
-export function isTaken(pid: number): boolean {
+/** Whether any process has this id. */
+export function isInUse(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

@@ -96,7 +96,7 @@ export async function priorityFee(rpc: Rpc): Promise<bigint> {
 export async function broadcast(rpc: Rpc, raw: string): Promise<{ readonly answer: BroadcastAnswer; readonly detail: string }> {
   try {
     await rpc.request('eth_sendRawTransaction', [raw]);
-    return { answer: 'taken', detail: '' };
+    return { answer: 'accepted', detail: '' };
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
     return { answer: meaningOf(error.message), detail: error.message };
@@ -105,7 +105,7 @@ export async function broadcast(rpc: Rpc, raw: string): Promise<{ readonly answe
 
 /** Error texts of geth, erigon, nethermind, besu, reth and anvil, since nodes use codes differently. The first match counts. */
 const MEANINGS: readonly (readonly [RegExp, BroadcastAnswer])[] = [
-  [/already known|known transaction|already imported|already_?exists|already in (the )?(mem)?pool|AlreadyKnown|same hash was already/i, 'taken'],
+  [/already known|known transaction|already imported|already_?exists|already in (the )?(mem)?pool|AlreadyKnown|same hash was already/i, 'accepted'],
   [/nonce (is )?(too low|below|too old)|OldNonce|invalid nonce.*too low|nonce has already been used/i, 'nonce too low'],
   [/underpriced|fee(cap)? (is )?too low|FeeTooLow|ReplacementNotAllowed|less than block base fee|gas price (is )?(too low|below)|price below/i, 'underpriced'],
   [/insufficient (funds|balance)|InsufficientFunds|exceeds (account )?balance|balance (is )?too low/i, 'unfunded'],

@@ -94,7 +94,7 @@ export type Action
     | { readonly kind: 'report'; readonly level: ReportLevel; readonly text: string };
 
 /** A node's answer to a broadcast. */
-export type BroadcastAnswer = 'taken' | 'nonce too low' | 'underpriced' | 'unfunded' | 'refused';
+export type BroadcastAnswer = 'accepted' | 'nonce too low' | 'underpriced' | 'unfunded' | 'refused';
 
 /** The flight of a transaction that was just recorded, or found at a start. It is broadcast at once, even if a node already has it. */
 export function takeOff(transaction: LaneTransaction, nowMs: number): Flight {
@@ -203,7 +203,7 @@ export function answered(
   flight: Flight, answer: BroadcastAnswer, { policy, now }: { policy: FlightPolicy; now: Moment },
 ): { readonly flight: Flight; readonly alert?: string } {
   const { nonce } = flight.transaction;
-  if (answer === 'taken' || answer === 'nonce too low') {
+  if (answer === 'accepted' || answer === 'nonce too low') {
     return {
       flight: {
         ...flight, refusals: 0, underpriced: false, broadcastAtMs: now.ms + policy.rebroadcastMs, waitingSince: flight.waitingSince ?? now,

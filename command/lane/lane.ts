@@ -282,7 +282,7 @@ class LaneRun {
     const told = await Promise.allSettled(flights.map((flight) => this.announce(flight)));
     const failure = told.find((result) => result.status === 'rejected');
     const ready = failure === undefined ? flights : flights.slice(0, told.indexOf(failure));
-    const taken: string[] = [];
+    const accepted: string[] = [];
     try {
       for (const flight of ready) {
         // Each broadcast can take as long as the nodes' timeouts; recorded transactions are broadcast at the next start.
@@ -296,11 +296,11 @@ class LaneRun {
           this.report('alert', this.refusal);
         }
         this.put(after.flight);
-        if (!attempt.broadcast && (answer === 'taken' || answer === 'nonce too low')) taken.push(attempt.txHash);
+        if (!attempt.broadcast && (answer === 'accepted' || answer === 'nonce too low')) accepted.push(attempt.txHash);
       }
     } finally {
       if (this.flights.every(({ refusals }) => refusals === 0)) this.refusal = undefined;
-      if (taken.length > 0) await this.markBroadcast(held, taken);
+      if (accepted.length > 0) await this.markBroadcast(held, accepted);
     }
     if (failure !== undefined) throw failure.reason;
   }

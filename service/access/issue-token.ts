@@ -18,18 +18,18 @@ export interface IssuedToken {
 }
 
 /** A live token has this name. The message says what to do. */
-export class NameTaken extends Error {
+export class DuplicateTokenName extends Error {
   constructor(name: string, id: number) {
     super(`bearer token ${id} has the name ${name}: choose another name, or revoke that token first`);
-    this.name = 'NameTaken';
+    this.name = 'DuplicateTokenName';
   }
 }
 
-/** Throws NameTaken: a name that several live tokens had would not say which one to revoke. */
+/** Throws DuplicateTokenName: a name that several live tokens had would not say which one to revoke. */
 export function issueToken(store: TokenStore, request: TokenRequest): Promise<IssuedToken> {
   return store.alone(async (tokens) => {
     const holder = (await tokens.list()).find(({ name, state }) => name === request.name && state === 'live');
-    if (holder !== undefined) throw new NameTaken(request.name, holder.id);
+    if (holder !== undefined) throw new DuplicateTokenName(request.name, holder.id);
     return addToken(tokens, request);
   });
 }

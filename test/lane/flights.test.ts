@@ -197,7 +197,7 @@ describe('lane: flights', () => {
     const before = flight(5, { waitingSince: undefined, refusals: 1 });
     const now = at(100, 7);
     const TABLE: readonly (readonly [BroadcastAnswer, Partial<Flight>])[] = [
-      ['taken', { refusals: 0, broadcastAtMs: 107, waitingSince: now }],
+      ['accepted', { refusals: 0, broadcastAtMs: 107, waitingSince: now }],
       ['nonce too low', { refusals: 0, broadcastAtMs: 107, waitingSince: now }],
       ['underpriced', { refusals: 2, broadcastAtMs: 27, underpriced: true }],
       ['unfunded', { refusals: 2, broadcastAtMs: 27 }],
@@ -209,7 +209,7 @@ describe('lane: flights', () => {
 
     it('alerts at the first refusal in a row, not for prices', () => {
       const alert = (answer: BroadcastAnswer) => answered(flight(5), answer, { policy: POLICY, now }).alert;
-      assert.deepEqual((['taken', 'nonce too low', 'underpriced', 'unfunded', 'refused'] as const).map(alert), [
+      assert.deepEqual((['accepted', 'nonce too low', 'underpriced', 'unfunded', 'refused'] as const).map(alert), [
         undefined, undefined, undefined, 'nonce 5: the key\'s account cannot pay for the gas: fund it',
         'nonce 5 was refused by the node and is broadcast again until a node accepts it',
       ]);
@@ -218,11 +218,11 @@ describe('lane: flights', () => {
     it('waits grow to the last one; being taken again does not make it younger', () => {
       const waits = [0, 1, 2, 9].map((refusals) => answered(flight(5, { refusals }), 'refused', { policy: POLICY, now }).flight.broadcastAtMs);
       assert.deepEqual(waits, [17, 27, 47, 57]);
-      assert.deepEqual(answered(flight(5, { waitingSince: at(9, 3) }), 'taken', { policy: POLICY, now }).flight.waitingSince, at(9, 3));
+      assert.deepEqual(answered(flight(5, { waitingSince: at(9, 3) }), 'accepted', { policy: POLICY, now }).flight.waitingSince, at(9, 3));
     });
 
     const TEXTS: readonly (readonly [BroadcastAnswer, readonly string[]])[] = [
-      ['taken', ['already known', 'Known transaction', 'transaction already imported', 'ALREADY_EXISTS: already known', 'AlreadyKnown']],
+      ['accepted', ['already known', 'Known transaction', 'transaction already imported', 'ALREADY_EXISTS: already known', 'AlreadyKnown']],
       ['nonce too low', ['nonce too low', 'nonce too low: next nonce 5, tx nonce 4', 'Nonce too low', 'OldNonce, Current nonce: 5']],
       ['underpriced', [
         'replacement transaction underpriced', 'transaction underpriced: gas tip cap 1, minimum needed 2', 'max fee per gas less than block base fee',

@@ -177,13 +177,13 @@ export class LaneModel {
   private answerTo(nonce: number, txHash: string): BroadcastAnswer {
     const { refusal } = this;
     this.refusal = undefined;
-    if (refusal === 'swallowed') return 'taken';
+    if (refusal === 'swallowed') return 'accepted';
     if (refusal !== undefined) return refusal;
     if (nonce < this.used()) return 'nonce too low';
     const rival = this.pool.get(nonce);
     if (rival !== undefined && rival !== txHash && this.offerOf(rival) * 9n > this.offerOf(txHash) * 8n) return 'underpriced';
     this.pool.set(nonce, txHash);
-    return 'taken';
+    return 'accepted';
   }
 
   private offerOf(txHash: string): bigint {
