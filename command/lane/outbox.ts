@@ -2,7 +2,7 @@
 import type { StandBy } from '../../engine/reactor.js';
 import type { Bell } from '../../engine/waiting.js';
 import type { Fees } from './fees.js';
-import type { LaneTransaction, RecordedAttempt } from './flights.js';
+import type { LaneTransaction, RecordedAttempt } from './open-transactions.js';
 import type { Ending, HeldRequest, LaneState, Purpose } from './requests.js';
 import { LANE_SQL } from './schema.js';
 import { openSession, type Session } from './session.js';

@@ -1,11 +1,11 @@
 /** Which nonces new transactions take, case by case: what is believed of a chain's count, and how a gap is filled. */
 import assert from 'node:assert/strict';
-import type { Flight, Proof, View } from '../../command/lane/flights.js';
+import type { OpenTransaction, Proof, View } from '../../command/lane/open-transactions.js';
 import { decideNonces, doubtOf, isDoubtful, NO_MEMORY, type NonceDecision, type NonceMemory, type NoncePolicy } from '../../command/lane/nonces.js';
 
 const POLICY: NoncePolicy = { confirmations: 3, looks: 3, looksApartMs: 10, gapAfterMs: 1_000, maxInFlight: 4, maxOpen: 6 };
 
-function flight(nonce: number, minedIn?: number): Flight {
+function openAt(nonce: number, minedIn?: number): OpenTransaction {
   return {
     transaction: { nonce, request: undefined, attempts: [] }, broadcastAtMs: 0, waitingSince: undefined, frontSince: undefined, refusals: 0,
     underpriced: false, atLimit: false, minedIn, unexplained: undefined,
@@ -32,7 +32,7 @@ function lane(policy: Partial<NoncePolicy> = {}) {
     memory: () => memory,
     look({ count, head = 100, final, nodes = [], open = [], next = 5, mined = 0 }: Look, afterMs = 10): NonceDecision['places'] {
       nowMs += afterMs;
-      const records = { nextNonce: next, flights: open.map((nonce, i) => flight(nonce, i < mined ? 99 : undefined)) };
+      const records = { nextNonce: next, openTransactions: open.map((nonce, i) => openAt(nonce, i < mined ? 99 : undefined)) };
       const proof: Proof | undefined = isDoubtful(count, memory, records) ? { finalCount: final, nodeCounts: nodes } : undefined;
       const view: View = { head, count, proof, baseFeePerGas: 1n, priorityFeePerGas: 1n, receipts: new Map() };
       const decision = decideNonces(memory, { view, records, policy: { ...POLICY, ...policy }, nowMs });

@@ -1,5 +1,5 @@
 /** The outbox in memory: the lane's and its users' ports over one set of tables. It promises what Postgres does: one contract holds both. */
-import type { LaneTransaction } from '../../../command/lane/flights.js';
+import type { LaneTransaction } from '../../../command/lane/open-transactions.js';
 import { purposesOf, type HeldLane, type LaneKey, type Outbox } from '../../../command/lane/outbox.js';
 import type { Ending, HeldLaneUser, HeldRequest, LaneUser, LaneUserKey, Purpose, RequestStatus, TrackedRequest } from '../../../command/lane/requests.js';
 import type { Carry, Database, MemorySession } from './database.js';

@@ -35,7 +35,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a transaction is over as soon as it is mined', breaks: 'an ending is final',
-    file: 'command/lane/flights.js',
+    file: 'command/lane/open-transactions.js',
     from: 'if (view.head - block >= confirmations)', to: 'if (view.head - block >= 0)',
   },
   {
