@@ -140,7 +140,8 @@ class LaneRun {
     held.check();
     const { rpc, chain: { confirmations }, now } = this.options;
     const view = await lookAt(rpc, {
-      address: this.signer.address, openTransactions: this.openTransactions, confirmations, isDoubtful: (count) => isDoubtful(count, this.nonces, this.records()),
+      address: this.signer.address, openTransactions: this.openTransactions, confirmations,
+      isDoubtful: (count) => isDoubtful(count, this.nonces, this.records()),
     });
     this.blockGasLimit = view.blockGasLimit;
     const { openTransactions, actions } = decide(this.openTransactions, view, this.openPolicy, now());

@@ -63,8 +63,11 @@ export interface NonceRecords {
 }
 
 /** Whether a count must be proved before anything is concluded from it. */
-export function isDoubtful(count: number, { believed }: NonceMemory, { nextNonce, openTransactions }: NonceRecords): boolean {
-  return count > Math.max(nextNonce, believed) || openTransactions.some(({ unexplained }) => unexplained !== undefined) || isGap(count, nextNonce, openTransactions);
+export function isDoubtful(
+  count: number, { believed }: NonceMemory, { nextNonce, openTransactions }: NonceRecords,
+): boolean {
+  return count > Math.max(nextNonce, believed) || openTransactions.some(({ unexplained }) => unexplained !== undefined)
+    || isGap(count, nextNonce, openTransactions);
 }
 
 /** The nonces of new transactions after a look at the chain, the new memory, and what to report. */
@@ -149,10 +152,17 @@ function counting<T extends Seen>(seen: T, { looksApartMs }: NoncePolicy, nowMs:
   return nowMs - seen.countedAtMs >= looksApartMs ? { ...seen, looks: seen.looks + 1, countedAtMs: nowMs } : seen;
 }
 
+interface GapLook {
+  readonly view: View;
+  readonly next: number;
+  readonly openTransactions: readonly OpenTransaction[];
+  readonly policy: NoncePolicy;
+  readonly nowMs: number;
+}
+
 /** The gap at which the chain waits, or which is being filled; undefined when there is none. */
 function gapAt(
-  before: NonceMemory['gap'],
-  { view, next, openTransactions, policy, nowMs }: { view: View; next: number; openTransactions: readonly OpenTransaction[]; policy: NoncePolicy; nowMs: number },
+  before: NonceMemory['gap'], { view, next, openTransactions, policy, nowMs }: GapLook,
 ): NonceMemory['gap'] {
   const { head, count, proof } = view;
   const wanted = isGap(count, next, openTransactions);

@@ -110,7 +110,9 @@ export function replaced(open: OpenTransaction, transaction: LaneTransaction, no
 }
 
 /** The hashes whose receipts `decide` needs: of used nonces that were not seen mined before, and of those that should be final now. */
-export function dueReceipts(openTransactions: readonly OpenTransaction[], { head, count }: Pick<View, 'head' | 'count'>, confirmations: number): string[] {
+export function dueReceipts(
+  openTransactions: readonly OpenTransaction[], { head, count }: Pick<View, 'head' | 'count'>, confirmations: number,
+): string[] {
   return openTransactions.filter((open) => isDue(open, head, count, confirmations))
     .flatMap(({ transaction }) => transaction.attempts.map(({ txHash }) => txHash));
 }
