@@ -60,12 +60,12 @@ const ALERT_EVERY_MS = 60_000;
 const ENOUGH_MESSAGES = 2_000;
 
 export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
-  const figures = { fromLog: 0, repeats: 0, alerts: 0, trouble: undefined as string | undefined };
+  const counts = { fromLog: 0, repeats: 0, alerts: 0, trouble: undefined as string | undefined };
   return {
-    status: () => ({ ...figures }),
+    status: () => ({ ...counts }),
     async* follow(from, signal) {
       const client = options.open();
-      const course = new Course(options, { from, signal, figures, troubleOfKafka: () => client.trouble() });
+      const course = new Course(options, { from, signal, counts, troubleOfKafka: () => client.trouble() });
       const arrivals = createArrivals();
       const reading = keepReading(client, options, {
         signal,
@@ -99,7 +99,7 @@ export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
 interface Following {
   readonly from: FeedPosition;
   readonly signal: AbortSignal;
-  readonly figures: { fromLog: number; repeats: number; alerts: number; trouble: string | undefined };
+  readonly counts: { fromLog: number; repeats: number; alerts: number; trouble: string | undefined };
   readonly troubleOfKafka: () => string | undefined;
 }
 
@@ -136,7 +136,7 @@ class Course {
     for (let rest = byPartition(batches); rest.length > 0 && !this.following.signal.aborted;) {
       const sifted = rest.map(({ partition, records }) => ({ partition, records, ...sift(this.at(partition), records) }));
       for (const { repeats, unusable } of sifted) {
-        this.following.figures.repeats += repeats;
+        this.following.counts.repeats += repeats;
         for (const { kind, what } of unusable) this.alert(kind, `a message is left out, ${what}`);
       }
       yield* this.takeNext(sifted);
@@ -208,32 +208,32 @@ class Course {
   /** Tells of messages that had to be taken from the log. Returns whether there are some. */
   private misses(messages: readonly SequencedMessage[]): boolean {
     if (messages.length === 0) return false;
-    const { options: { report }, following: { figures, troubleOfKafka } } = this;
+    const { options: { report }, following: { counts, troubleOfKafka } } = this;
     for (const { partition } of messages) this.missed.add(partition);
     // What came before says nothing about now.
     this.heard.clear();
     const kafka = troubleOfKafka();
     const why = `those of partition ${[...this.missed].sort().join(', ')} have not come${kafka === undefined ? '' : `: ${kafka}`}`;
-    if (figures.trouble === undefined) report('warn', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
-    figures.trouble = why;
+    if (counts.trouble === undefined) report('warn', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
+    counts.trouble = why;
     return true;
   }
 
   private mended(): void {
-    const { options: { report }, following: { figures } } = this;
-    if (figures.trouble === undefined || this.missed.size > 0) return;
+    const { options: { report }, following: { counts } } = this;
+    if (counts.trouble === undefined || this.missed.size > 0) return;
     report('info', 'messages of the fill feed come by Kafka again');
-    figures.trouble = undefined;
+    counts.trouble = undefined;
   }
 
   /** What was not given of the outcomes below a length, by default of all that there are now, and without `newer: false` what comes with it. */
   private async* fromLog(length?: number, { newer = true } = {}): AsyncGenerator<FeedBatch> {
-    const { options: { logFeed }, following: { signal, figures } } = this;
+    const { options: { logFeed }, following: { signal, counts } } = this;
     const end = length ?? await this.length();
     if (end === undefined || least(this.partitions) >= end) return;
     for await (const read of logFeed.follow({ partitions: this.partitions, markets: this.markets }, signal)) {
       const batch = newer ? read : below(end, read);
-      figures.fromLog += batch.messages.length;
+      counts.fromLog += batch.messages.length;
       yield this.given(batch);
       if (least(this.partitions) >= end) return;
     }
@@ -269,7 +269,7 @@ class Course {
   /** A kind of alert is told once per minute, however many messages it is about. */
   private alert(kind: string, text: string): void {
     const nowMs = performance.now();
-    this.following.figures.alerts += 1;
+    this.following.counts.alerts += 1;
     if (nowMs - (this.told.get(kind) ?? -Infinity) < ALERT_EVERY_MS) return;
     this.told.set(kind, nowMs);
     this.options.report('alert', `the Kafka topic ${this.options.topic}: ${text}`);

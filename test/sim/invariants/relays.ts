@@ -17,7 +17,7 @@ interface Life {
   succeeded: boolean | undefined;
 }
 
-export interface RelayFigures {
+export interface RelayCounts {
   readonly recorded: number;
   readonly succeeded: number;
   readonly failed: number;
@@ -106,7 +106,7 @@ export class RelaysWatch implements RelayClientWatch {
     }
   }
 
-  figures(): RelayFigures {
+  counts(): RelayCounts {
     const { lives, settling } = this;
     return {
       recorded: lives.length, succeeded: lives.filter(({ succeeded }) => succeeded === true).length,
