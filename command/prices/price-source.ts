@@ -36,7 +36,7 @@ export interface SourceHealth {
 }
 
 /** What a source takes from its process. */
-export interface Surroundings {
+export interface SourcePorts {
   /** The trusted time in milliseconds since the Unix epoch. */
   readonly now: () => number;
   /** A random number from 0 up to 1, which spreads the tries of several processes. */

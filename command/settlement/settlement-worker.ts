@@ -13,7 +13,7 @@ import {
   OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneUser, type RequestStatus, type TrackedRequest,
 } from '../lane/requests.js';
 import { createBatches, type BatchLimits, type Batches } from './batch.js';
-import { firstBatch, hasSucceeded, isOver, next, whatHappened, type Happening } from './fill-state.js';
+import { firstBatch, hasSucceeded, isOver, next, triggerOf, type FillTrigger } from './fill-state.js';
 import type { Intake } from './intake.js';
 import { createLaneView } from './lane-view.js';
 import { createPace, type Pace } from './pace.js';
@@ -254,8 +254,8 @@ export class SettlementWorker {
     // Another transaction may have settled what a successful one has left, and its block may be still to come.
     const settled = await this.askChain(left.flatMap(({ request, fills }) => hasSucceeded(request.status) ? fills : []));
     const moved = left.map(({ request: { status, note }, fills }) => {
-      const happened = whatHappened(status, { fills: note.fills.length, left: fills.length });
-      return fills.flatMap((fill) => this.moved([fill], settled.has(fill.fill) ? 'settled by another' : happened, note.fills.length));
+      const trigger = triggerOf(status, { fills: note.fills.length, left: fills.length });
+      return fills.flatMap((fill) => this.moved([fill], settled.has(fill.fill) ? 'settled by another' : trigger, note.fills.length));
     });
     await this.change(store, moved.flat());
     await lane.forget(over.map(({ id }) => id));
@@ -374,8 +374,8 @@ export class SettlementWorker {
     return moved;
   }
 
-  private moved(fills: readonly QueuedFill[], happened: Happening, batchSize = fills.length): QueuedFill[] {
-    return fills.map((fill) => next(fill, happened, { nowMs: this.options.now(), batchSize, rules: this.rules }));
+  private moved(fills: readonly QueuedFill[], trigger: FillTrigger, batchSize = fills.length): QueuedFill[] {
+    return fills.map((fill) => next(fill, trigger, { nowMs: this.options.now(), batchSize, rules: this.rules }));
   }
 
   private async change(store: SettlementStore, fills: readonly QueuedFill[]): Promise<void> {

@@ -18,8 +18,8 @@ describe('prices: binance', () => {
   });
 
   function create(): PriceSource {
-    const { surroundings, timings } = scene;
-    return createBinance({ url: binance.url, streamUrl: binance.webSocketUrl, assets: ['BTC', 'ETH'], surroundings, timings });
+    const { ports, timings } = scene;
+    return createBinance({ url: binance.url, streamUrl: binance.webSocketUrl, assets: ['BTC', 'ETH'], ports, timings });
   }
 
   async function client(number: number): Promise<BinanceClient> {

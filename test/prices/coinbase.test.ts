@@ -22,7 +22,7 @@ describe('prices: coinbase', () => {
 
   function create({ assets = ['BTC', 'ETH'], timings = {} }: { assets?: readonly string[]; timings?: Partial<StreamTimings> } = {}): PriceSource {
     return createCoinbase({
-      url: coinbase.url, streamUrl: coinbase.webSocketUrl, assets, surroundings: scene.surroundings, timings: { ...scene.timings, ...timings },
+      url: coinbase.url, streamUrl: coinbase.webSocketUrl, assets, ports: scene.ports, timings: { ...scene.timings, ...timings },
     });
   }
 

@@ -25,8 +25,8 @@ describe('prices: pyth', () => {
   });
 
   function create({ timings = {}, ...given }: Pick<Partial<PythOptions>, 'key' | 'feeds'> & { timings?: Partial<StreamTimings> } = {}): PriceSource {
-    const { surroundings } = scene;
-    return createPyth({ url: hermes.url, key: KEY, feeds: { BTC, ETH }, ...given, surroundings, timings: { ...scene.timings, ...timings } });
+    const { ports } = scene;
+    return createPyth({ url: hermes.url, key: KEY, feeds: { BTC, ETH }, ...given, ports, timings: { ...scene.timings, ...timings } });
   }
 
   /** The stream with this number, from 1, once it is open. */

@@ -12,7 +12,7 @@ describe('prices: simulated', () => {
   beforeEach(() => { scene = createPriceScene(); });
   afterEach(async () => { await scene.over(); });
 
-  const create = (seed = 'seed'): PriceSource => createSimulated({ aroundE8, seed, surroundings: scene.surroundings });
+  const create = (seed = 'seed'): PriceSource => createSimulated({ aroundE8, seed, ports: scene.ports });
   const price = (second: number, asset: 'BTC' | 'ETH' = 'BTC', seed = 'seed'): bigint => simulatedPriceE8({ seed, asset, aroundE8: aroundE8[asset], second });
 
   it('are what they were: histories of development stacks go on with them', () => {

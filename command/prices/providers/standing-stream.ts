@@ -2,7 +2,7 @@
 import { messageOf } from '../../../engine/report.js';
 import { backoffMs, createBell, orAborted, type Backoff } from '../../../engine/waiting.js';
 import { BadMessage, type Observation } from '../observation.js';
-import type { SourceHealth, Surroundings } from '../price-source.js';
+import type { SourceHealth, SourcePorts } from '../price-source.js';
 import { ProviderFailure } from './failure.js';
 
 export interface StreamMessage {
@@ -35,7 +35,7 @@ export interface StreamOptions {
    * ProviderFailure to end the connection.
    */
   readonly read: (message: StreamMessage) => readonly Observation[];
-  readonly surroundings: Omit<Surroundings, 'fetch'>;
+  readonly ports: Omit<SourcePorts, 'fetch'>;
   readonly timings: StreamTimings;
 }
 
@@ -66,7 +66,7 @@ export interface StandingStream {
 
 /** A lost connection is replaced without a word while that succeeds at once: providers end every connection after a day. */
 export function createStandingStream(options: StreamOptions): StandingStream {
-  const { surroundings: { random, pause }, timings } = options;
+  const { ports: { random, pause }, timings } = options;
   const closing = new AbortController();
   const { signal } = closing;
   const record = createRecord(options);
@@ -92,7 +92,7 @@ export function createStandingStream(options: StreamOptions): StandingStream {
   };
 }
 
-interface Surrounding {
+interface ConnectionParts {
   readonly record: ReturnType<typeof createRecord>;
   readonly listener: (observation: Observation) => void;
   readonly closing: AbortSignal;
@@ -105,8 +105,8 @@ interface Ended {
 }
 
 /** Resolves when the connection has ended. */
-async function oneConnection(options: StreamOptions, { record, listener, closing }: Surrounding): Promise<Ended> {
-  const { assets, transport, read, surroundings: { now }, timings } = options;
+async function oneConnection(options: StreamOptions, { record, listener, closing }: ConnectionParts): Promise<Ended> {
+  const { assets, transport, read, ports: { now }, timings } = options;
   const ending = new AbortController();
   const { signal } = ending;
   const close = (): void => { ending.abort(closing.reason); };
@@ -168,7 +168,7 @@ function asFailure(error: unknown): ProviderFailure {
 }
 
 /** What is known of the stream, and what has been reported of it: each trouble once, and its end. */
-function createRecord({ name, surroundings: { now, report } }: StreamOptions) {
+function createRecord({ name, ports: { now, report } }: StreamOptions) {
   let reported: string | undefined;
   let health: SourceHealth = { connected: false, connections: 0, lastHeardMs: undefined, badMessages: 0, trouble: undefined };
   const set = (part: Partial<SourceHealth>): void => { health = { ...health, ...part }; };
