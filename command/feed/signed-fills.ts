@@ -1,5 +1,5 @@
 /**
- * Version 2 of FillMatched, the message of topic `fills.v2`: it has both signed orders, so that a settlement worker needs nothing else. All other
+ * Version 2 of FillMatchedMessage, the message of topic `fills.v2`: it has both signed orders, so that a settlement worker needs nothing else. All other
  * messages are the same in both topics, and so are partitions, numbers, ids and digests.
  */
 import { Type, type Static, type TSchema } from '../../engine/records/schema-types.js';
@@ -7,7 +7,7 @@ import { shapes } from '../../engine/records/codec.js';
 import { Permit, type PlaceOrder } from '../../engine/records/commands.js';
 import { Address, Bytes32, MarketOutcome, Price, Side, Signature, Uint64, record } from '../../engine/records/fields.js';
 import type { Log } from '../../engine/log/log.js';
-import { FillMatched, encodeMessage, messageSchemas, type AddressedMessage, type EncodedMessage, type SequencedMessage } from './messages.js';
+import { FillMatchedMessage, encodeMessage, messageSchemas, type AddressedMessage, type EncodedMessage, type SequencedMessage } from './messages.js';
 import { createSignedOrders } from './signed-orders.js';
 
 const says = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description });
@@ -44,7 +44,7 @@ export const SignedFillMatched = {
 export type SignedFillMatched = Static<typeof SignedFillMatched>;
 
 /** The messages of `fills.v2`. */
-export const signedMessageSchemas = { ...messageSchemas, FillMatched: SignedFillMatched } as const;
+export const signedMessageSchemas = { ...messageSchemas, FillMatchedMessage: SignedFillMatched } as const;
 
 const signedShapes = shapes(signedMessageSchemas, {});
 

@@ -3,7 +3,7 @@
  * No input or output.
  */
 import { BUY } from '../../engine/records/fields.js';
-import { PARTITIONS, type FillMatched } from '../feed/messages.js';
+import { PARTITIONS, type FillMatchedMessage } from '../feed/messages.js';
 import { partitionsAfter, type FeedBatch, type PartitionPosition } from '../feed/sequence.js';
 
 /** The last block of a chain of which a partition has had all messages. */
@@ -126,7 +126,7 @@ export function leastBarrier(barriers: readonly (Barrier | undefined)[] | undefi
   return barriers?.reduce((least, each) => least === undefined || each === undefined ? undefined : each.block < least.block ? each : least);
 }
 
-function matchedFill({ fill, chainId, price, size, takerSide, makerNumber, takerNumber }: FillMatched): MatchedFill {
+function matchedFill({ fill, chainId, price, size, takerSide, makerNumber, takerNumber }: FillMatchedMessage): MatchedFill {
   const [buyNumber, sellNumber] = takerSide === BUY ? [takerNumber, makerNumber] : [makerNumber, takerNumber];
   return { fill, chainId, price, size: BigInt(size), buyNumber, sellNumber };
 }

@@ -1,6 +1,6 @@
 /** What waits in a Kafka consumer is taken in one step, whichever partitions it is from; the consumer goes on once all of it has been handled. */
 import assert from 'node:assert/strict';
-import type { KafkaClient, Reading, TopicRecord } from '../../command/feed/kafka/client.js';
+import type { KafkaClient, TopicReading, TopicRecord } from '../../command/feed/kafka/client.js';
 import { createKafkaFeed, type KafkaFeedOptions } from '../../command/feed/kafka/kafka-feed.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { PARTITIONS, encodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
@@ -19,9 +19,9 @@ const foreign = (message: SequencedMessage | undefined): SequencedMessage[] => m
 
 /** A consumer of which the test says what each fetch brings: a batch per partition, all at once. */
 function consumer() {
-  let began: (handle: Reading['handle']) => void;
+  let began: (handle: TopicReading['handle']) => void;
   let end: () => void;
-  const reading = new Promise<Reading['handle']>((resolve) => { began = resolve; });
+  const reading = new Promise<TopicReading['handle']>((resolve) => { began = resolve; });
   const ended = new Promise<void>((resolve) => { end = resolve; });
   const client: Pick<KafkaClient, 'read' | 'trouble' | 'close'> = {
     trouble: () => undefined,

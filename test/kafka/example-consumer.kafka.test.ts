@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KafkaClient } from '../../command/feed/kafka/client.js';
-import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
+import type { PublisherCheckpoints } from '../../command/feed/kafka/publisher.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
-import { encodeMessage, type MarketOpened, type SequencedMessage } from '../../command/feed/messages.js';
+import { encodeMessage, type MarketOpenedMessage, type SequencedMessage } from '../../command/feed/messages.js';
 import { events } from '../../query/history/events.js';
 import { sizeOf, startExampleConsumer, consumedBy, type ExampleProcess, type ExampleOptions } from '../support/example-consumer.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
@@ -217,9 +217,9 @@ describe('kafka: the example consumer', () => {
 });
 
 /** Keeps every ninth checkpoint only: a publisher that starts again by them repeats what it has sent since. */
-function forgetfulCheckpoints(): Checkpoints {
+function forgetfulCheckpoints(): PublisherCheckpoints {
   const kept = memoryCheckpoints();
-  const opened: MarketOpened[] = [];
+  const opened: MarketOpenedMessage[] = [];
   let saves = 0;
   return {
     load: () => kept.load(),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { KafkaClient, OutgoingRecord } from '../../command/feed/kafka/client.js';
 import { encodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
-import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
+import type { PublisherCheckpoints } from '../../command/feed/kafka/publisher.js';
 import { FEED_START } from '../../command/feed/sequence.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
@@ -62,7 +62,7 @@ describe('kafka: the fill feed', () => {
     const keepPublishing = async (saves: number): Promise<void> => {
       for (let left = 12; left > 0; left--) {
         let before = saves;
-        const dying: Checkpoints = { ...shared, save: async (change) => {
+        const dying: PublisherCheckpoints = { ...shared, save: async (change) => {
           if (before-- === 0) {
             // In turns just before the checkpoint, and just after it.
             if (left % 2 === 0) await shared.save(change);

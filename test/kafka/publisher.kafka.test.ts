@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { ForeignFeed } from '../../command/feed/fill-feed.js';
 import { openCheckpoints } from '../../command/feed/kafka/checkpoints.js';
-import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
+import type { PublisherCheckpoints } from '../../command/feed/kafka/publisher.js';
 import { runPublisher, type Publisher } from '../../command/feed/kafka/run-publisher.js';
 import { encodeMessages } from '../../command/feed/messages.js';
 import { createSignedEncoder } from '../../command/feed/signed-fills.js';
@@ -209,7 +209,7 @@ describe('kafka: the publisher', () => {
     await scene.grow(2_000);
     for (let death = 0; death < 4; death++) {
       let left = 1;
-      const dying: Checkpoints = { ...shared, save: async (change) => {
+      const dying: PublisherCheckpoints = { ...shared, save: async (change) => {
         // In turns just before the checkpoint, and just after it.
         if (left > 0 || death % 2 === 0) await shared.save(change);
         if (left-- === 0) throw new Error('killed');

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { FillMatched } from '../../command/feed/messages.js';
+import type { FillMatchedMessage } from '../../command/feed/messages.js';
 import { within } from './until.js';
 
 const FOLDER = new URL('../../../docs/events/', import.meta.url);
@@ -54,7 +54,7 @@ export function startExample(program: string, settings: Readonly<Record<string, 
 interface Consumed {
   readonly partition: number;
   readonly next: number;
-  readonly fills: readonly FillMatched[];
+  readonly fills: readonly FillMatchedMessage[];
 }
 
 /** The whole lines of the consumer's file, in order. */

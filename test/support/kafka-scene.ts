@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createKafkaFeed, type KafkaFeed, type KafkaFeedOptions } from '../../command/feed/kafka/kafka-feed.js';
 import type { KafkaClient } from '../../command/feed/kafka/client.js';
-import { publish, type Checkpoint, type Checkpoints, type Progress, type PublishOptions } from '../../command/feed/kafka/publisher.js';
+import { publish, type PublisherCheckpoint, type PublisherCheckpoints, type PublishProgress, type PublishOptions } from '../../command/feed/kafka/publisher.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { encodeMessages, type SequencedMessage } from '../../command/feed/messages.js';
 import { createSequencer, FEED_START, partitionsAfter, type FeedPosition } from '../../command/feed/sequence.js';
@@ -23,7 +23,7 @@ export interface KafkaScene {
   /** A new client of the cluster. It is closed with the scene. */
   client(): ReportingClient;
   /** Publishes until `stop`, or until the checkpoints throw. */
-  publisher(checkpoints?: Checkpoints, encode?: PublishOptions['encode']): Task & { readonly progress: readonly Progress[]; readonly told: readonly string[] };
+  publisher(checkpoints?: PublisherCheckpoints, encode?: PublishOptions['encode']): Task & { readonly progress: readonly PublishProgress[]; readonly told: readonly string[] };
   /** Follows the topic from a position on. */
   follower(options?: Partial<KafkaFeedOptions> & { readonly from?: FeedPosition }): Follower;
   close(): Promise<void>;
@@ -82,7 +82,7 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     topic, log, expected, client,
     grow: (more) => history.grow(more),
     publisher(checkpoints = memoryCheckpoints(), encode = encodeMessages) {
-      const progress: Progress[] = [];
+      const progress: PublishProgress[] = [];
       const [told, own] = [new Array<string>(), client()];
       const report = (level: string, text: string): void => { told.push(`${level}: ${text}`); };
       const running = task((signal) => (
@@ -148,14 +148,14 @@ function startTask(work: (signal: AbortSignal) => Promise<void>): Task {
   };
 }
 
-async function publishAll(options: PublishOptions, progress: Progress[]): Promise<void> {
+async function publishAll(options: PublishOptions, progress: PublishProgress[]): Promise<void> {
   for await (const step of publish(options)) progress.push(step);
 }
 
-/** Checkpoints as a publisher keeps them, in memory. */
-export function memoryCheckpoints(): Checkpoints {
+/** PublisherCheckpoints as a publisher keeps them, in memory. */
+export function memoryCheckpoints(): PublisherCheckpoints {
   const markets = new Map<string, number>();
-  let checkpoint: Checkpoint = { position: FEED_START, newest: undefined };
+  let checkpoint: PublisherCheckpoint = { position: FEED_START, newest: undefined };
   return {
     load: () => Promise.resolve(checkpoint),
     save({ partitions, newest, opened }) {

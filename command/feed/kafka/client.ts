@@ -53,7 +53,7 @@ export interface TopicBatch {
   readonly behind: number;
 }
 
-export interface Reading {
+export interface TopicReading {
   readonly topic: string;
   /** The consumer group, whose committed offsets say where to begin. */
   readonly group: string;
@@ -75,7 +75,7 @@ export interface KafkaClient {
    */
   send(topic: string, records: readonly OutgoingRecord[]): Promise<void>;
   /** Reads as a member of the group. Resolves by `close`; rejects when the consumer has ended otherwise, and may then be begun again. */
-  read(reading: Reading): Promise<void>;
+  read(reading: TopicReading): Promise<void>;
   /** Ends everything at once: nothing is sent, read or tried again. Resolves within seconds. */
   close(): Promise<void>;
 }
@@ -154,7 +154,7 @@ class OpenClient implements KafkaClient {
     this.answered();
   }
 
-  async read({ topic, group, handle }: Reading): Promise<void> {
+  async read({ topic, group, handle }: TopicReading): Promise<void> {
     const consumer = this.kafka.consumer({
       groupId: group, ...CONSUMER, allowAutoTopicCreation: false, retry: { ...RETRY, restartOnFailure: () => Promise.resolve(false) },
     });
@@ -241,7 +241,7 @@ class OpenClient implements KafkaClient {
 /** Offsets are committed once per second: they only say where to begin looking. */
 async function handleBatch(
   { batch: { topic, partition, messages, highWatermark }, heartbeat, resolveOffset, commitOffsetsIfNecessary, isRunning, isStale }: EachBatchPayload,
-  { handle, committed }: { handle: Reading['handle']; committed: Map<number, number> },
+  { handle, committed }: { handle: TopicReading['handle']; committed: Map<number, number> },
 ): Promise<void> {
   const last = messages.at(-1);
   if (last === undefined || !isRunning() || isStale()) return;

@@ -6,7 +6,7 @@ import type { Report } from '../../../engine/report.js';
 import type { FillFeed } from '../fill-feed.js';
 import type { SequencedMessage } from '../messages.js';
 import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
-import type { KafkaClient, Reading, TopicBatch, TopicRecord } from './client.js';
+import type { KafkaClient, TopicReading, TopicBatch, TopicRecord } from './client.js';
 import { sift } from './sift.js';
 
 export interface KafkaFeedOptions {
@@ -295,7 +295,7 @@ async function waitForLog<T>(ask: () => Promise<T>, signal: AbortSignal): Promis
 /** Reads the topic until the client is closed; a consumer that has ended otherwise is begun again. */
 async function keepReading(
   client: KafkaClient, { topic, group, report }: KafkaFeedOptions,
-  { signal, arrived }: { signal: AbortSignal; arrived: Reading['handle'] },
+  { signal, arrived }: { signal: AbortSignal; arrived: TopicReading['handle'] },
 ): Promise<void> {
   await retrying(() => client.read({ topic, group, handle: arrived }), {
     backoff: BACKOFF, signal, canPass: () => true,

@@ -4,7 +4,7 @@ import { startReactor, type StandBy } from '../../../engine/reactor.js';
 import type { Backoff } from '../../../engine/waiting.js';
 import { OutboxUnavailable } from '../../lane/requests.js';
 import type { HeldCheckpoints } from './checkpoints.js';
-import { publish, type Progress, type PublishOptions } from './publisher.js';
+import { publish, type PublishProgress, type PublishOptions } from './publisher.js';
 import { TopicRefused } from './topic.js';
 import { createTopicWatch } from './topic-watch.js';
 import type { KafkaClient } from './client.js';
@@ -45,7 +45,7 @@ const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 /** What a publisher has while its session lasts. */
 interface Course {
   readonly checkpoints: HeldCheckpoints;
-  readonly steps: AsyncGenerator<Progress, undefined>;
+  readonly steps: AsyncGenerator<PublishProgress, undefined>;
   readonly over: AbortController;
   watching?: Promise<void>;
 }

@@ -25,7 +25,7 @@ export interface TopicShape {
   readonly options: ReadonlyMap<string, string> | undefined;
 }
 
-export interface Difference {
+export interface TopicDifference {
   /** Goes on after the topic's name. */
   readonly text: string;
   /** Whether messages get other places or are lost between others, so that consumers see gaps. */
@@ -57,9 +57,9 @@ async function optionsOf(admin: Admin, topic: string): Promise<TopicShape['optio
 }
 
 /** Of an option that is not known nothing is said. */
-export function differences({ topic, replication, minInsync }: TopicOptions, shape: TopicShape): Difference[] {
+export function differences({ topic, replication, minInsync }: TopicOptions, shape: TopicShape): TopicDifference[] {
   const { options = new Map<string, string>() } = shape;
-  const found: Difference[] = [];
+  const found: TopicDifference[] = [];
   const differs = (what: string, required: string, { mend, tearsSequences = false }: { mend: string; tearsSequences?: boolean }): void => {
     found.push({ text: `has ${what}, not ${required}: ${mend}`, tearsSequences });
   };
