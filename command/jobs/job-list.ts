@@ -39,7 +39,7 @@ export type Finding
     | { readonly kind: 'refused'; readonly reason: string };
 
 /** What an operator is told. */
-export interface Message {
+export interface JobReport {
   readonly level: Parameters<Report>[0];
   readonly text: string;
 }
@@ -126,7 +126,7 @@ export class JobList<J extends Job> {
   /** The jobs to look at now, and what to report. Forgets all jobs that are not given. */
   begin(
     { jobs, requests, nextBlock, timeS, nowMs }: RoundState<J>,
-  ): { readonly looks: readonly J[]; readonly messages: readonly Message[] } {
+  ): { readonly looks: readonly J[]; readonly messages: readonly JobReport[] } {
     const { rules } = this.options;
     const keys = new Set(jobs.map(({ key }) => key));
     for (const key of this.#memory.keys()) if (!keys.has(key)) this.#memory.delete(key);
@@ -147,7 +147,7 @@ export class JobList<J extends Job> {
    * Takes a finding and returns what to report. When to look again follows from it. A job that is `ready` is to be
    * requested.
    */
-  found(job: J, finding: Finding, nowMs: number): readonly Message[] {
+  found(job: J, finding: Finding, nowMs: number): readonly JobReport[] {
     const { rules } = this.options;
     const memory = this.#of(job.key);
     const waits = (reason: string) => {
@@ -174,9 +174,9 @@ export class JobList<J extends Job> {
   }
 
   /** Reports each request that did not do the job, once. */
-  #failedRequests(job: J, requests: readonly TrackedRequest[]): readonly Message[] {
+  #failedRequests(job: J, requests: readonly TrackedRequest[]): readonly JobReport[] {
     return requests.flatMap(({ id, status }) => {
-      const once = (level: Message['level'], text: string) => this.#once(job, level, text);
+      const once = (level: JobReport['level'], text: string) => this.#once(job, level, text);
       if (status.kind === 'refused') return once('alert', `the lane has refused request ${id}: ${status.reason}`);
       if (status.kind !== 'ended') return [];
       const { ending } = status;
@@ -187,7 +187,7 @@ export class JobList<J extends Job> {
   }
 
   /** Nothing before the first look, which is the first to know why. */
-  #waitsForLong(job: J, requests: readonly TrackedRequest[]): readonly Message[] {
+  #waitsForLong(job: J, requests: readonly TrackedRequest[]): readonly JobReport[] {
     const last = requests.at(-1)?.status;
     const reason = last !== undefined && !isOver(last) ? 'its transaction is on its way' : this.#of(job.key).reason;
     if (job.overdue === undefined || reason === undefined) return [];
@@ -197,7 +197,7 @@ export class JobList<J extends Job> {
   }
 
   /** The message, once per job and topic. */
-  #once({ key, title }: J, level: Message['level'], text: string, topic = text): readonly Message[] {
+  #once({ key, title }: J, level: JobReport['level'], text: string, topic = text): readonly JobReport[] {
     const memory = this.#of(key);
     if (memory.reported.has(topic)) return [];
     this.#memory.set(key, { ...memory, reported: new Set([...memory.reported, topic]) });

@@ -3,7 +3,7 @@
  * arbitration.
  */
 import { encodeCall, type ContractCall } from '../chain/abi.js';
-import type { Finding, Job, JobRules, Message } from '../jobs/job-list.js';
+import type { Finding, Job, JobRules, JobReport } from '../jobs/job-list.js';
 import { runJobs, type JobOptions, type JobRunner, type JobSource } from '../jobs/job-runner.js';
 
 /** A proposed resolution that counts, as the history has it. */
@@ -133,7 +133,7 @@ const MAX_NAMED = 10;
  */
 export function halvableMarkets(
   chainId: number,
-): (unproposed: Iterable<UnproposedMarket>, nowMs: number) => readonly Message[] {
+): (unproposed: Iterable<UnproposedMarket>, nowMs: number) => readonly JobReport[] {
   let before: ReadonlySet<string> = new Set();
   return (unproposed, nowMs) => {
     const halvable = [...unproposed].filter(({ expiration }) => nowMs / 1_000 >= expiration + HALVABLE_S)

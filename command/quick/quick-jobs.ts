@@ -3,7 +3,7 @@
  * of a price.
  */
 import type { QuickMarket } from '../../engine/run/view.js';
-import type { Job, JobRules, Message } from '../jobs/job-list.js';
+import type { Job, JobRules, JobReport } from '../jobs/job-list.js';
 import type { MarketIds, Terms } from './terms.js';
 
 export interface CreateJob extends Job, Terms, MarketIds {
@@ -85,7 +85,7 @@ export function resolveJobs(
  */
 export function missedPrices(
   chainId: number, { missedMs }: Pick<QuickRules, 'missedMs'>,
-): (unresolved: Iterable<QuickMarket>, nowMs: number) => readonly Message[] {
+): (unresolved: Iterable<QuickMarket>, nowMs: number) => readonly JobReport[] {
   let sinceMs = new Map<string, number>();
   let reported: ReadonlySet<string> = new Set();
   return (unresolved, nowMs) => {

@@ -9,7 +9,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import { createBell } from '../../engine/waiting.js';
 import { errorText, messageOf, type Report } from '../../engine/report.js';
 import { isOver, isRecorded, startLaneRounds, type PurposeRequests, type LaneRounds } from '../jobs/lane-rounds.js';
-import { OutboxUnavailable, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
+import { OutboxUnavailable, type PublishedLaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
 import { judge, neverSent, type Ended, type EndingParts } from './endings.js';
 import { laneIdOf, readRelayNote, type RelayNote } from './note.js';
 import { createAdmission, type Admission } from './turns.js';
@@ -132,7 +132,7 @@ class RunningSender implements RelaySender {
   readonly done: Promise<void>;
   private readonly timings: RelaySenderTimings;
   private readonly rounds: LaneRounds;
-  private laneState: LaneState | undefined;
+  private laneState: PublishedLaneState | undefined;
   private laneSeenAtMs = 0;
   private lastReport: string | undefined;
   /** In the order in which they were taken. */
@@ -327,7 +327,7 @@ class RunningSender implements RelaySender {
     this.admission.letIn();
   }
 
-  private sawLane(state: LaneState | undefined): void {
+  private sawLane(state: PublishedLaneState | undefined): void {
     if (state !== undefined && state.seenAtMs !== this.laneState?.seenAtMs) this.laneSeenAtMs = this.options.now();
     this.laneState = state;
   }

@@ -67,7 +67,7 @@ export const TRANSITIONS: readonly Transition[] = [
 ];
 
 /** What the queue knows of a fill. */
-export interface Progress {
+export interface FillProgress {
   readonly state: FillState;
   /** When it came, or came back, in milliseconds. */
   readonly sinceMs: number;
@@ -87,7 +87,7 @@ export interface TransitionContext {
 }
 
 /** The fill after what has happened to it. Throws an error for what cannot happen in its state. */
-export function next<Fill extends Progress>(fill: Fill, trigger: FillTrigger, { nowMs, batchSize, rules }: TransitionContext): Fill {
+export function next<Fill extends FillProgress>(fill: Fill, trigger: FillTrigger, { nowMs, batchSize, rules }: TransitionContext): Fill {
   const transition = TRANSITIONS.find((each) => each.trigger === trigger && each.from.includes(fill.state));
   if (transition === undefined) throw new Error(`a fill that is ${fill.state} cannot be ${trigger}`);
   const { to, retry } = transition;
@@ -113,7 +113,7 @@ export interface Timing {
 }
 
 /** The first batch of the fills, which are in order, and from when on it goes: until then others may join it. */
-export function firstBatch<Fill extends Progress>(
+export function firstBatch<Fill extends FillProgress>(
   fills: readonly Fill[], { nowMs, askedMs, rules }: Timing,
 ): { readonly batch: readonly Fill[]; readonly fromMs: number } {
   const [first] = fills;

@@ -12,7 +12,7 @@ import { NoSuchOrder } from '../feed/signed-orders.js';
 import {
   OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneUser, type RequestStatus, type TrackedRequest,
 } from '../lane/requests.js';
-import { createBatches, type BatchLimits, type Batches } from './batch.js';
+import { createBatches, type TransactionLimits, type Batches } from './batch.js';
 import { firstBatch, hasSucceeded, isOver, next, triggerOf, type FillTrigger } from './fill-state.js';
 import type { Intake } from './intake.js';
 import { createLaneView } from './lane-view.js';
@@ -44,7 +44,7 @@ export interface SettlementOptions {
   readonly signal: AbortSignal;
   readonly report: Report;
   readonly rules?: Partial<QueueRules>;
-  readonly limits?: BatchLimits;
+  readonly limits?: TransactionLimits;
   readonly timings?: Partial<SettlementTimings>;
 }
 

@@ -1,7 +1,7 @@
 /** The transitions of a fill, row by row, and what cannot happen. */
 import { deepEqual, equal, throws } from 'node:assert/strict';
 import {
-  TRANSITIONS, firstBatch, isOver, next, triggerOf, type FillState, type FillTrigger, type Progress,
+  TRANSITIONS, firstBatch, isOver, next, triggerOf, type FillState, type FillTrigger, type FillProgress,
 } from '../../command/settlement/fill-state.js';
 import type { RequestStatus } from '../../command/lane/requests.js';
 import { QUEUE_RULES } from '../../command/settlement/rules.js';
@@ -9,12 +9,12 @@ import { ended, mined } from './settling-scene.js';
 
 const STATES: readonly FillState[] = ['waiting', 'requested', 'returned', 'doubtful'];
 const RULES = { pauseMs: 1_000, maxPauseMs: 5_000 };
-const fill = (state: FillState, changed: Partial<Progress> = {}): Progress => (
+const fill = (state: FillState, changed: Partial<FillProgress> = {}): FillProgress => (
   { state, sinceMs: 10, dueMs: 20, batchLimit: 9, tries: 2, ...changed });
 const after = (state: FillState, trigger: FillTrigger, batchSize = 8) => next(fill(state), trigger, { nowMs: 100, batchSize, rules: RULES });
 
 describe('settlement: the states of a fill', () => {
-  const rows: [FillState, FillTrigger, Progress][] = [
+  const rows: [FillState, FillTrigger, FillProgress][] = [
     ['waiting', 'asked', { state: 'requested', sinceMs: 10, dueMs: 0, batchLimit: 9, tries: 2 }],
     ['returned', 'asked', { state: 'requested', sinceMs: 10, dueMs: 0, batchLimit: 9, tries: 2 }],
     ['waiting', 'order missing', { state: 'returned', sinceMs: 100, dueMs: 4_100, batchLimit: 1, tries: 3 }],
@@ -75,8 +75,8 @@ describe('settlement: what a request\'s status says', () => {
 
 describe('settlement: the first batch', () => {
   const timing = { nowMs: 1_000, askedMs: 900, rules: { ...QUEUE_RULES, maxFills: 3 } };
-  const came = (sinceMs: number, changed: Partial<Progress> = {}) => fill('waiting', { sinceMs, batchLimit: undefined, ...changed });
-  const cases: [string, readonly Progress[], { size: number; fromMs: number }][] = [
+  const came = (sinceMs: number, changed: Partial<FillProgress> = {}) => fill('waiting', { sinceMs, batchLimit: undefined, ...changed });
+  const cases: [string, readonly FillProgress[], { size: number; fromMs: number }][] = [
     ['there is none', [], { size: 0, fromMs: Infinity }],
     ['it may still grow, 250 ms long', [came(800), came(950)], { size: 2, fromMs: 1_050 }],
     ['not longer than until 250 ms after the last batch', [came(990)], { size: 1, fromMs: 1_150 }],

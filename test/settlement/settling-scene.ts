@@ -1,7 +1,7 @@
 /** A settlement worker over the queue in memory, with a lane that takes, refuses and ends requests when the test says so. */
 import { ok } from 'node:assert/strict';
 import {
-  OutboxUnavailable, type Ending, type LaneRequest, type LaneState, type LaneUser, type RequestStatus, type TrackedRequest,
+  OutboxUnavailable, type Ending, type LaneRequest, type PublishedLaneState, type LaneUser, type RequestStatus, type TrackedRequest,
 } from '../../command/lane/requests.js';
 import type { QueueRules } from '../../command/settlement/rules.js';
 import { SettlementWorker, type Held, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
@@ -48,7 +48,7 @@ export interface Scene {
   fault: Partial<Record<Fault, Error>> & { lost?: readonly number[] };
   /** An ask is durable, though its answer is lost. */
   losesAnswers: boolean;
-  state: LaneState | undefined;
+  state: PublishedLaneState | undefined;
   holds: number;
   /** What the chain has settled and the history does not have. */
   chainHas: ReadonlySet<number>;

@@ -1,5 +1,5 @@
 /** How far the fill feed is published in a Kafka topic, in Postgres, behind the lock that lets one process publish. */
-import { openSession, type Schema, type SessionOptions } from '../../lane/session.js';
+import { openSession, type Schema, type OutboxSessionOptions } from '../../lane/session.js';
 import { PARTITIONS } from '../messages.js';
 import { FEED_START, type FeedPosition, type PartitionPosition } from '../sequence.js';
 import type { PublisherCheckpoint, PublisherCheckpoints } from './publisher.js';
@@ -43,7 +43,7 @@ export interface HeldCheckpoints extends PublisherCheckpoints {
   close(): Promise<void>;
 }
 
-export interface CheckpointOptions extends Pick<SessionOptions, 'url' | 'signal' | 'standingBy' | 'standByMs'> {
+export interface CheckpointOptions extends Pick<OutboxSessionOptions, 'url' | 'signal' | 'standingBy' | 'standByMs'> {
   readonly topic: string;
   /** Default: the topic's one lock. */
   readonly locks?: readonly string[];
