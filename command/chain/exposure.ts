@@ -9,7 +9,7 @@ import type { MarketOutcome } from '../../engine/records/fields.js';
 import { ChainUnavailable } from './chain.js';
 import type { Holdings, HoldingsQuestion } from './holdings.js';
 import type { OwnedPermit } from './permit-check.js';
-import { claimOf, type Claim, type Reservations } from './reservations.js';
+import { reservationOf, type Reservation, type Reservations } from './reservations.js';
 
 export interface ExposureParts {
   readonly chainId: number;
@@ -52,7 +52,7 @@ export function createExposure(parts: ExposureParts): Exposure {
 
   /** Checks and reserves in one turn of the event loop, so that no other order comes between the two. */
   async function attempt(order: PlaceOrder): Promise<(() => void) | Shortage> {
-    const claim = claimOf({ ...order, size: BigInt(order.size) });
+    const claim = reservationOf({ ...order, size: BigInt(order.size) });
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const block = parts.recordedBlock();
       if (block === undefined) {
@@ -93,7 +93,7 @@ export function createExposure(parts: ExposureParts): Exposure {
 /** What a trader lacks for an order; amounts in the claim's unit. */
 interface Shortage {
   readonly code: 'insufficient_balance' | 'insufficient_allowance';
-  readonly claim: Claim;
+  readonly claim: Reservation;
   readonly available: bigint;
   readonly reserved: bigint;
   /** The block at whose end the trader had `available`. */
@@ -101,7 +101,7 @@ interface Shortage {
 }
 
 function judge(
-  claim: Claim, { holdings, allowance, block, reserved }: { holdings: Holdings; allowance: bigint; block: number; reserved: bigint },
+  claim: Reservation, { holdings, allowance, block, reserved }: { holdings: Holdings; allowance: bigint; block: number; reserved: bigint },
 ): Shortage | undefined {
   const unit = unitOf(claim);
   const available = claim.kind === 'collateral' ? holdings.collateral : holdings.shares[0] ?? 0n;
@@ -112,7 +112,7 @@ function judge(
 }
 
 /** How many of the claim's units are a unit of 1e-6. */
-function unitOf({ kind }: Claim): bigint {
+function unitOf({ kind }: Reservation): bigint {
   return kind === 'collateral' ? UNIT : 1n;
 }
 

@@ -11,7 +11,7 @@ import type { Observation, SourceName } from './observation.js';
 import { pastPrice } from './past-price.js';
 import type { PriceSource } from './price-source.js';
 
-export interface RecorderOptions {
+export interface PriceRecorderOptions {
   /** The best first; at least one. */
   readonly sources: readonly PriceSource[];
   readonly assets: readonly string[];
@@ -69,7 +69,7 @@ interface Listening {
   readonly sinceMs: number;
 }
 
-export interface Recorder {
+export interface PriceRecorder {
   /** Resolves when the recorder has ended. Only `signal` ends it. */
   readonly done: Promise<void>;
   status(): RecorderStatus;
@@ -87,7 +87,7 @@ const LOG_RETRY: Backoff = { firstMs: 250, longestMs: 5_000 };
 /** Without a price that counts for so long somebody must look. */
 const SILENT_MS = 60_000;
 
-export function runRecorder(options: RecorderOptions): Recorder {
+export function runRecorder(options: PriceRecorderOptions): PriceRecorder {
   const recorder = new RunningRecorder(options);
   return { done: recorder.done, status: () => recorder.status() };
 }
@@ -109,7 +109,7 @@ class RunningRecorder {
   private readonly reactor: Pick<Reactor<true>, 'done' | 'trouble'>;
   readonly done: Promise<void>;
 
-  constructor(private readonly options: RecorderOptions) {
+  constructor(private readonly options: PriceRecorderOptions) {
     const { sources, now } = options;
     this.startedAtMs = this.recordsSinceMs = now();
     this.choice = createChoice({ sources: sources.map(({ name }) => name), startedAtMs: this.startedAtMs });

@@ -16,7 +16,7 @@ import type { Schedule } from '../quick/terms.js';
 import type { Keccak256 } from '../signing/keccak.js';
 import { pastPrice } from './past-price.js';
 import type { PriceSource } from './price-source.js';
-import { runRecorder, type Recorder } from './recorder.js';
+import { runRecorder, type PriceRecorder } from './recorder.js';
 import {
   assetState, passedOverState, pricesState, priceSourceState, quickMarketsState, type PricesState, type QuickMarketsState,
 } from './role-state.js';
@@ -66,7 +66,7 @@ export const prices: Role<PricesPorts> = {
 
 interface Recording {
   readonly failed: Promise<never>;
-  readonly recorder: Recorder;
+  readonly recorder: PriceRecorder;
   state(): PricesState;
   stop(): Promise<void>;
 }

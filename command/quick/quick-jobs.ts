@@ -4,9 +4,9 @@
  */
 import type { QuickMarket } from '../../engine/run/view.js';
 import type { Job, JobRules, JobReport } from '../jobs/job-list.js';
-import type { MarketIds, Terms } from './terms.js';
+import type { MarketIds, QuickMarketTerms } from './terms.js';
 
-export interface CreateJob extends Job, Terms, MarketIds {
+export interface CreateJob extends Job, QuickMarketTerms, MarketIds {
   readonly kind: 'create';
   /** The market has started, so its first price lies in the past. */
   readonly isLate: boolean;
@@ -53,7 +53,7 @@ export function keyOfNote(note: unknown): string | undefined {
   return keyOf({ kind, marketId });
 }
 
-export function createJob(terms: Terms & MarketIds, nowMs: number): CreateJob {
+export function createJob(terms: QuickMarketTerms & MarketIds, nowMs: number): CreateJob {
   const { marketId, asset, startTime } = terms;
   return {
     kind: 'create', key: keyOf({ kind: 'create', marketId }),

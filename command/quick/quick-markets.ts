@@ -8,7 +8,7 @@ import type { Keccak256 } from '../signing/keccak.js';
 import {
   createJob, keyOfNote, missedPrices, resolveJobs, type QuickJob, type QuickNote, type QuickRules,
 } from './quick-jobs.js';
-import { idsOf, scheduledTerms, type Schedule, type Terms } from './terms.js';
+import { idsOf, scheduledTerms, type Schedule, type QuickMarketTerms } from './terms.js';
 
 export interface QuickMarketsOptions extends JobOptions {
   readonly keccak256: Keccak256;
@@ -21,7 +21,7 @@ export interface QuickMarketsOptions extends JobOptions {
    * Whether the sources tell the price at the start of a market that has started: without it the market could not be
    * resolved.
    */
-  readonly hasStartPrice: (terms: Terms) => Promise<boolean>;
+  readonly hasStartPrice: (terms: QuickMarketTerms) => Promise<boolean>;
   readonly rules: QuickRules;
   /** Why the clock is not trusted; no market is created then. */
   readonly doubt: () => string | undefined;

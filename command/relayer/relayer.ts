@@ -18,7 +18,7 @@ import { isReached, sharesToRedeem } from './goals.js';
 import { isResolved, marketNames, readMarkets, winnerOf, type RelayMarkets } from './markets.js';
 import { planOf, type Plan } from './plan.js';
 import type { Quota } from './quota.js';
-import { createSignatureCheck, nonceSpaceOf, type NonceSpace, type Verdict } from './signatures.js';
+import { createSignatureCheck, nonceSpaceOf, type NonceSpace, type SignatureVerdict } from './signatures.js';
 import { needsBondPermit, targetFault } from './targets.js';
 
 /** A chain that the relayer sends to. */
@@ -161,9 +161,9 @@ function refuseFarDeadlines({ parts }: Plan, nowMs: number): void {
   }
 }
 
-type RightVerdict = Exclude<Verdict, { kind: 'wrong' }>;
+type RightVerdict = Exclude<SignatureVerdict, { kind: 'wrong' }>;
 
-function rightSigner(plan: Plan, verdict: Verdict): RightVerdict {
+function rightSigner(plan: Plan, verdict: SignatureVerdict): RightVerdict {
   if (verdict.kind === 'wrong') throw new RequestError('relay_wrong_signer', `${place(plan, verdict.item)}${verdict.detail}`);
   return verdict;
 }

@@ -10,7 +10,7 @@ import { createBell } from '../../engine/waiting.js';
 import { errorText, messageOf, type Report } from '../../engine/report.js';
 import { isOver, isRecorded, startLaneRounds, type PurposeRequests, type LaneRounds } from '../jobs/lane-rounds.js';
 import { OutboxUnavailable, type PublishedLaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
-import { judge, neverSent, type Ended, type EndingParts } from './endings.js';
+import { judge, neverSent, type RelayEnding, type EndingParts } from './endings.js';
 import { laneIdOf, readRelayNote, type RelayNote } from './note.js';
 import { createAdmission, type Admission } from './turns.js';
 
@@ -55,7 +55,7 @@ export interface RelaySenderTimings {
 
 const TIMINGS: RelaySenderTimings = { pollMs: 500, answerWithinMs: 15_000, laneSilentMs: 30_000 };
 const BACKOFF = { firstMs: 250, longestMs: 10_000 };
-/** Ended requests whose hashes are remembered: the read model that has them all may lag. */
+/** RelayEnding requests whose hashes are remembered: the read model that has them all may lag. */
 const REMEMBERED = 10_000;
 
 /** A request that has passed all checks. */
@@ -351,7 +351,7 @@ class RunningSender implements RelaySender {
     this.changed.ring();
   }
 
-  private async end(requestId: string, { txHash, results }: Ended): Promise<void> {
+  private async end(requestId: string, { txHash, results }: RelayEnding): Promise<void> {
     const { history, chainId, now } = this.options;
     const sent = txHash === undefined ? {} : { txHash };
     await history.record({

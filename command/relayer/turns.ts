@@ -19,7 +19,7 @@ export interface Turn {
   leave(): void;
 }
 
-export interface Turns {
+export interface RelayTurns {
   join(requester: Requester): Turn;
   /** Makes the next one due; false when nobody waits. */
   next(): boolean;
@@ -30,7 +30,7 @@ interface Place extends Requester {
 }
 
 /** The queue alone: it does no input or output. The caller says when there is room, and waits. */
-export function createTurns(): Turns {
+export function createTurns(): RelayTurns {
   /** By token, then by owner, each in the order of their next turns. No empty queues. */
   const tokens = new Map<string, Map<string, Place[]>>();
 

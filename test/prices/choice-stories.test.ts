@@ -1,6 +1,6 @@
 /** The choice in random stories: sources that stop, lag, repeat themselves, say nonsense and have wrong clocks. What must hold always, holds. */
 import { equal, ok } from 'node:assert/strict';
-import { createChoice, type Verdict } from '../../command/prices/choice.js';
+import { createChoice, type PriceVerdict } from '../../command/prices/choice.js';
 import type { Observation, SourceName } from '../../command/prices/observation.js';
 import { createDice } from '../support/random-commands.js';
 import { BOUNDARY_MS } from '../support/price-scene.js';
@@ -54,7 +54,7 @@ function publishedAt({ mood, lastMs }: { mood: Mood; lastMs: number }, atMs: num
   return mood === 'stuck' ? lastMs : atMs - below(500);
 }
 
-function judged(told: readonly StoryObservation[]): (StoryObservation & { readonly verdict: Verdict })[] {
+function judged(told: readonly StoryObservation[]): (StoryObservation & { readonly verdict: PriceVerdict })[] {
   const choice = createChoice({ sources: SOURCES, startedAtMs: BOUNDARY_MS });
   return told.map((each) => ({ ...each, verdict: choice.observe(each.observation, each.atMs) }));
 }

@@ -4,7 +4,7 @@ import { decodeCommand } from '../../engine/records/codec.js';
 import type { RecordPrice } from '../../engine/records/commands.js';
 import { LogUnavailable, type NewRecord } from '../../engine/log/log.js';
 import type { OpenBoundary } from '../../engine/run/view.js';
-import { runRecorder, type Recorder } from '../../command/prices/recorder.js';
+import { runRecorder, type PriceRecorder } from '../../command/prices/recorder.js';
 import { scriptedSource, type ScriptedSource } from '../support/scripted-sources.js';
 import { createWatch, type Watch } from '../support/watch.js';
 
@@ -16,7 +16,7 @@ describe('prices: the recorder', () => {
   let coinbase: ScriptedSource;
   let watch: Watch;
   let stopping: AbortController;
-  let recorder: Recorder;
+  let recorder: PriceRecorder;
   let nowMs: number;
   let holds: boolean;
   let doubt: string | undefined;

@@ -12,7 +12,7 @@ export interface StreamMessage {
 }
 
 /** What a transport tells of its connection. */
-export interface Connection {
+export interface StreamConnection {
   /** When it aborts, the transport lets the connection go. */
   readonly signal: AbortSignal;
   opened(): void;
@@ -23,7 +23,7 @@ export interface Connection {
 }
 
 /** Makes one connection. Never resolves; rejects when the connection has ended, with ProviderFailure for the reason. */
-export type Transport = (connection: Connection) => Promise<never>;
+export type Transport = (connection: StreamConnection) => Promise<never>;
 
 export interface StreamOptions {
   /** What reports call the provider. */
@@ -145,7 +145,7 @@ async function oneConnection(options: StreamOptions, { record, listener, closing
   }
 
   const watching = watch();
-  const connection: Connection = {
+  const connection: StreamConnection = {
     signal,
     opened() { record.opened(); alive(); },
     heard(message) {
