@@ -10,7 +10,7 @@ import { createChainAudit, type ChainAudit } from './chain/chain-audit.js';
 import { finalBlock } from './chain/chain-reader.js';
 import { openPositionStore, type PositionStore } from './chain/position-store.js';
 import { checkBelongs, loadCheckpoint, saveCheckpoint } from './checkpoint.js';
-import type { AuditOptions, Ended } from './audit-options.js';
+import type { AuditOptions, AuditEnd } from './audit-options.js';
 import { CannotAudit, Differs, earlier, stopIfAsked, type Difference } from './difference.js';
 import { findings } from './findings.js';
 import { openIdStore, type IdStore } from './records/id-store.js';
@@ -22,7 +22,7 @@ import { createReplay, settled, type Replay } from './replay.js';
 import type { AuditReport } from './report.js';
 import { unsupportedSync } from './synced-by-history.js';
 import { createSignaturePool, type SignaturePool } from './signatures/signature-pool.js';
-import type { HistorySource } from './source/source.js';
+import type { AuditSource } from './source/source.js';
 
 const CHECKPOINT_EVERY = 500_000;
 
@@ -81,7 +81,7 @@ function openPlaces({ rpcs, checkpoint }: AuditOptions): Places {
   };
 }
 
-async function run(options: AuditOptions, signatures: SignaturePool | undefined, places: Places): Promise<Ended> {
+async function run(options: AuditOptions, signatures: SignaturePool | undefined, places: Places): Promise<AuditEnd> {
   const { source, rpcs = new Map<number, Rpc>(), checkpoint, unsignedCancels = false, patienceMs, passedOverAnchors = new Set<string>() } = options;
   const passedOver = { passOverAnchors: [...passedOverAnchors], passOverFills: [...options.passedOverFills ?? []] };
   const compared = [...rpcs].map(([chainId, rpc]) => ({ rpc, patienceMs, chain: { ...chainNamed(source, chainId), ...passedOver } }));
@@ -131,7 +131,7 @@ interface Auditing {
 }
 
 /** The replay, then what is left of the chains, then the read models: each only while nothing differs. */
-async function toTheEnd(auditing: Auditing): Promise<Pick<Ended, 'difference' | 'beyond' | 'rows'>> {
+async function toTheEnd(auditing: Auditing): Promise<Pick<AuditEnd, 'difference' | 'beyond' | 'rows'>> {
   const { options: { source, databaseUrl } } = auditing;
   let live: LiveReadModels | undefined;
   const beyond = new Map<number, Beyond>();
@@ -187,7 +187,7 @@ async function replayTo(auditing: Auditing, to: number | undefined): Promise<Dif
 }
 
 /** What the history says of holdings, by its own facts. What differs already is told, whatever the source does not tell any more. */
-async function unsupported(replay: Replay, source: HistorySource, found: Difference | undefined): Promise<Difference | undefined> {
+async function unsupported(replay: Replay, source: AuditSource, found: Difference | undefined): Promise<Difference | undefined> {
   try {
     const difference = await unsupportedSync(replay.synced, source);
     if (difference === undefined) replay.syncedCompared();
@@ -271,7 +271,7 @@ async function compareReadModels(live: LiveReadModels, { options: { source, onPr
   }
 }
 
-function chainNamed({ name, described }: HistorySource, chainId: number) {
+function chainNamed({ name, described }: AuditSource, chainId: number) {
   const chain = described?.chains.find((each) => each.chainId === chainId);
   if (chain !== undefined) return chain;
   throw new CannotAudit(`--rpc ${chainId}: ${name} names no contracts on chain ${chainId}; its chains are ${described?.chains.map((each) => each.chainId).join(', ') ?? ''}`);

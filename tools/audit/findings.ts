@@ -1,10 +1,10 @@
 /** What an audit's end means for each check: counts, checks that were not made and why, and what a reader should know beside them. */
 import { formatDigest } from '../../engine/records/digest.js';
-import type { AuditOptions, Ended } from './audit-options.js';
+import type { AuditOptions, AuditEnd } from './audit-options.js';
 import type { CheckName } from './difference.js';
 import { checkReports, type AuditReport } from './report.js';
 
-export function findings(options: AuditOptions, ended: Ended, seconds: number): AuditReport {
+export function findings(options: AuditOptions, ended: AuditEnd, seconds: number): AuditReport {
   const { replay: { engine, view, counts }, chains, difference, resumedAt, rows } = ended;
   // A record that differs was taken by the engine, and is not counted.
   const records = difference?.place.position === undefined ? view.position : Math.min(view.position, difference.place.position);
@@ -22,7 +22,7 @@ export function findings(options: AuditOptions, ended: Ended, seconds: number): 
     difference: difference ?? null, notes: notesOf(options, ended), seconds: Math.round(seconds * 10) / 10,
   };
 
-  function digestOf({ difference: found }: Ended): string {
+  function digestOf({ difference: found }: AuditEnd): string {
     return found === undefined ? formatDigest(engine.digest) : '(not all records agree)';
   }
 }
@@ -48,7 +48,7 @@ function unmade({ source, threads, rpcs, databaseUrl }: AuditOptions): { readonl
   return { notMade, partly };
 }
 
-function notesOf({ source }: AuditOptions, { replay: { counts }, chains, beyond, difference }: Ended): string[] {
+function notesOf({ source }: AuditOptions, { replay: { counts }, chains, beyond, difference }: AuditEnd): string[] {
   const open = counts.matchedFills - counts.settledFills - counts.failedFills;
   const notes = [
     ...open > 0 ? [`${open} of ${counts.matchedFills} fills were matched and neither settled nor failed at the audited end`] : [],

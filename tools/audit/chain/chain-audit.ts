@@ -6,10 +6,10 @@ import { Differs, earlier, type Difference } from '../difference.js';
 import { lookBeyond, type Beyond } from './beyond.js';
 import { createChainReader, type ChainReader, type ReaderOptions } from './chain-reader.js';
 import { compareFacts } from './compare-facts.js';
-import { wrongEnding, type EndedRelay } from './ended-relays.js';
+import { wrongEnding, type RecordedRelay } from './ended-relays.js';
 import type { PositionStore } from './position-store.js';
 import { byPlace, type RecordedFact } from './recorded-facts.js';
-import { compareSynced, type SyncedPosition } from './synced-positions.js';
+import { compareSynced, type RecordedSync } from './synced-positions.js';
 
 export interface ChainAuditOptions extends ReaderOptions {
   readonly view: Pick<EngineView, 'market' | 'isKnownToken' | 'cursor'>;
@@ -22,7 +22,7 @@ export interface ChainProgress {
   readonly chainId: number;
   readonly nextBlock: number;
   readonly pending: readonly RecordedFact[];
-  readonly claims: readonly Claim[];
+  readonly claims: readonly HistoryClaim[];
   readonly counts: ChainCounts;
 }
 
@@ -43,7 +43,7 @@ const NOTHING_COUNTED: ChainCounts = {
 };
 
 /** What a history says of its chain besides the events. */
-export type Claim = SyncedPosition | EndedRelay;
+export type HistoryClaim = RecordedSync | RecordedRelay;
 
 export interface Finished {
   readonly difference: Difference | undefined;
@@ -55,7 +55,7 @@ export interface ChainAudit {
   readonly counts: ChainCounts;
   add(fact: RecordedFact): void;
   /** What the history says of the chain besides its events. */
-  claim(claim: Claim): void;
+  claim(claim: HistoryClaim): void;
   /** The history says that all events up to this block are in it. `position` is where it says so. */
   advanced(block: BlockName, position: number): void;
   room(): Promise<void> | undefined;
@@ -82,7 +82,7 @@ interface Job {
   /** Only events before this index of the last block count. */
   readonly beforeLog: number;
   readonly facts: readonly RecordedFact[];
-  readonly claims: readonly Claim[];
+  readonly claims: readonly HistoryClaim[];
   /** Where the history says that it has all events up to the end. */
   readonly saidAt: number;
   readonly said: readonly Complete[];
@@ -99,7 +99,7 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
   const { chain, view, kept, store } = options;
   const reader = createChainReader(options);
   const pending: RecordedFact[] = [...kept?.pending ?? []];
-  const claims: Claim[] = [...kept?.claims ?? []];
+  const claims: HistoryClaim[] = [...kept?.claims ?? []];
   const openings = createOpenings(pending);
   const comparing = createComparing(options, reader, openings);
   const jobs = createJobs(comparing.compare);
@@ -157,7 +157,7 @@ function createComparing({ chain, view, store, kept }: ChainAuditOptions, reader
   let counts = kept?.counts ?? NOTHING_COUNTED;
   let nextBlock = kept?.nextBlock ?? chain.startBlock;
 
-  async function compareEndings(ended: readonly EndedRelay[]): Promise<void> {
+  async function compareEndings(ended: readonly RecordedRelay[]): Promise<void> {
     const tokensOf = (marketId: string) => view.market(marketId)?.tokens;
     for (let from = 0; from < ended.length; from += RELAYS_AT_ONCE) {
       const some = ended.slice(from, from + RELAYS_AT_ONCE);

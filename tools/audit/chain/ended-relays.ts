@@ -10,7 +10,7 @@ import type { RelayAction } from '../../../engine/records/fields.js';
 import type { Difference } from '../difference.js';
 import { goalsOf, resolvesIn, traceOf, type GoalLookups, type SentGoal, type Trace } from './relayed-goals.js';
 
-export interface EndedRelay {
+export interface RecordedRelay {
   readonly kind: 'relay';
   readonly position: number;
   readonly requestId: string;
@@ -54,7 +54,7 @@ const EVENTFUL: readonly RelayAction[] = ['ctf-redemption', 'batch-ctf-redemptio
 const LATE_BLOCKS = 10_000;
 
 /** The first result of a request that the chain contradicts; undefined when there is none. Throws CannotAudit. */
-export async function wrongEnding(chain: Chain, ended: EndedRelay, reads: RelayReads): Promise<Difference | undefined> {
+export async function wrongEnding(chain: Chain, ended: RecordedRelay, reads: RelayReads): Promise<Difference | undefined> {
   const own = await ownTransaction(ended, chain, reads);
   const sent = own === undefined ? undefined : await goalsOf(own, ended, { ...reads, contracts: chain.contracts });
   const reached = own?.succeeded === true && sent !== undefined ? reachedBy(own, ended, sent, chain) : [];
@@ -74,7 +74,7 @@ export async function wrongEnding(chain: Chain, ended: EndedRelay, reads: RelayR
 /** One result: what is said, and the transaction that it rests on. */
 interface ResultCheck {
   readonly chain: Chain;
-  readonly ended: EndedRelay;
+  readonly ended: RecordedRelay;
   /** The request's own transaction, if one is in a block. */
   readonly own: MinedTransaction | undefined;
   /** What its own transaction asks for; undefined where there is none that asks for such a thing. */
@@ -85,7 +85,7 @@ interface ResultCheck {
 
 /** One from before the request was taken is another's. */
 async function ownTransaction(
-  { txHash, submitted, fromBlock }: EndedRelay, { confirmations }: Chain, reads: RelayReads,
+  { txHash, submitted, fromBlock }: RecordedRelay, { confirmations }: Chain, reads: RelayReads,
 ): Promise<MinedTransaction | undefined> {
   for (const hash of new Set([...txHash === null ? [] : [txHash], ...[...submitted].reverse()])) {
     const mined = await reads.mined(hash);
@@ -95,7 +95,7 @@ async function ownTransaction(
 }
 
 /** What the request's own successful transaction has surely done, by item. */
-function reachedBy({ logs }: MinedTransaction, { action }: EndedRelay, sent: readonly SentGoal[], { contracts }: Chain): readonly boolean[] {
+function reachedBy({ logs }: MinedTransaction, { action }: RecordedRelay, sent: readonly SentGoal[], { contracts }: Chain): readonly boolean[] {
   const goals = sent.map(({ goal }) => goal);
   if (action === 'batch-ctf-redemption') return redeemedIn(logs, goals, contracts);
   return action === 'settle-market' ? goals.map((goal) => resolvesIn(logs, goal, contracts)) : goals.map(() => true);
