@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { issueToken } from '../../service/access/issue-token.js';
 import { openTokenStore } from '../../service/access/token-store.js';
 import type { Scope } from '../../service/api/scopes.js';
-import { bodiesSignedBy, requestSigner, type SignedMessage, type SigningChain } from '../../tools/demo/signed-requests.js';
+import { bodiesSignedBy, requestSigner, type SignedMessage, type ApiSigningChain } from '../../tools/demo/signed-requests.js';
 
-interface ConfigChain extends SigningChain {
+interface ConfigChain extends ApiSigningChain {
   readonly contracts: Readonly<Record<string, string>>;
 }
 
