@@ -6,7 +6,7 @@ import type { HDNodeWallet } from 'ethers';
 import { createRpc } from '../../command/chain/rpc.js';
 import type { Rpc } from '../../command/chain/chain.js';
 import { lockDirectory } from '../../service/machine/directory-lock.js';
-import { planDeployment, type Terms } from '../../tools/deploy/plan.js';
+import { planDeployment, type DeployTerms } from '../../tools/deploy/plan.js';
 import { testChain } from '../support/chain.js';
 import { deploymentScene, hashOf, Killed, recordIn, type DeploymentScene } from '../support/deployment.js';
 
@@ -47,7 +47,7 @@ describe('service: a deployment that goes on', function () {
 
   function planOf(firstNonce: number) {
     const { address } = deployer;
-    const terms: Terms = { operator: address, creator: address, quickOperator: address, admin, disputeWindowS: 7_200n, adminDelayS: 0n };
+    const terms: DeployTerms = { operator: address, creator: address, quickOperator: address, admin, disputeWindowS: 7_200n, adminDelayS: 0n };
     return planDeployment(address, firstNonce, terms);
   }
 

@@ -4,9 +4,9 @@ import type { Chain, Contracts, Rpc } from '../../command/chain/chain.js';
 import type { FeeLimits } from '../../command/lane/fees.js';
 import { bondOfMarkets, bondText, oracleBonds, type Call, type OracleBonds } from './oracle.js';
 import { variablesFor, writeOutputs, type OtherKeys, type Variable } from './outputs.js';
-import { ACCESS, planDeployment, SETTLEMENT_DOMAIN_NAME, type Plan, type Role, type Step, type Terms } from './plan.js';
+import { ACCESS, planDeployment, SETTLEMENT_DOMAIN_NAME, type DeployPlan, type RoleGrant, type DeployStep, type DeployTerms } from './plan.js';
 import { checkBefore } from './preflight.js';
-import { isBegun, openRecord, refuseAnother, type Begun, type DeploymentRecord } from './record.js';
+import { isBegun, openRecord, refuseAnother, type DeploymentIdentity, type DeploymentRecord } from './record.js';
 import { sendSteps, type DeployerWallet, type Mined } from './send.js';
 import { termsOf, type RequestedTerms } from './terms.js';
 import { checkAfter, type OpenHandOver } from './verify.js';
@@ -30,7 +30,7 @@ export interface Deploying {
 }
 
 /** A transaction of the deployer's. */
-export interface PlannedTransaction extends Step {
+export interface PlannedTransaction extends DeployStep {
   readonly nonce: number;
 }
 
@@ -41,7 +41,7 @@ export interface Planned {
   readonly admin: string;
   readonly contracts: Contracts;
   /** Who is given what. */
-  readonly roles: readonly Role[];
+  readonly roles: readonly RoleGrant[];
   readonly transactions: readonly PlannedTransaction[];
 }
 
@@ -119,9 +119,9 @@ export async function deploy(deploying: Deploying): Promise<Deployment> {
 }
 
 interface Prepared {
-  readonly plan: Plan;
-  readonly terms: Terms;
-  readonly begun: Begun;
+  readonly plan: DeployPlan;
+  readonly terms: DeployTerms;
+  readonly begun: DeploymentIdentity;
   readonly firstNonce: number;
   /** Of all steps. */
   readonly digest: string;
@@ -133,7 +133,7 @@ async function prepare({ rpc, wallet, requested, limits, say }: Deploying, earli
   const { chainId } = rpc;
   const terms = termsOf(requested, { chainId, deployer });
   const { hash: genesis } = await rpc.request<{ hash: string }>('eth_getBlockByNumber', ['0x0', false]);
-  const begun: Begun = { chainId, genesis, deployer, terms: textsOf(requested, terms) };
+  const begun: DeploymentIdentity = { chainId, genesis, deployer, terms: textsOf(requested, terms) };
   const firstNonce = earlier?.firstNonce ?? Number(await rpc.request<string>('eth_getTransactionCount', [deployer, 'latest']));
   const plan = planDeployment(deployer, firstNonce, terms);
   const digest = id(JSON.stringify(plan.steps));
@@ -142,7 +142,7 @@ async function prepare({ rpc, wallet, requested, limits, say }: Deploying, earli
   return { plan, terms, begun, firstNonce, digest };
 }
 
-function transactionsOf(steps: readonly Step[], firstNonce: number): readonly PlannedTransaction[] {
+function transactionsOf(steps: readonly DeployStep[], firstNonce: number): readonly PlannedTransaction[] {
   return steps.map((step, i) => ({ nonce: firstNonce + i, ...step }));
 }
 
@@ -151,7 +151,7 @@ export function keysOf({ relayer, quickOperator }: Pick<RequestedTerms, 'relayer
   return { relayer, quick: quickOperator };
 }
 
-function chainOf({ rpc: { chainId }, name, requested: { testnet }, confirmations }: Deploying, { contracts }: Plan, startBlock: number): Chain {
+function chainOf({ rpc: { chainId }, name, requested: { testnet }, confirmations }: Deploying, { contracts }: DeployPlan, startBlock: number): Chain {
   const addresses = Object.fromEntries(Object.entries(contracts).map(([key, address]: [string, string]) => [key, address.toLowerCase()]));
   return {
     chainId, name, testnet, confirmations, startBlock, contracts: addresses as unknown as Contracts, domainName: SETTLEMENT_DOMAIN_NAME,
@@ -160,7 +160,7 @@ function chainOf({ rpc: { chainId }, name, requested: { testnet }, confirmations
 }
 
 /** The options that the contracts depend on, by the options' names. The bond is one of them at our own oracle alone. */
-function textsOf({ testnet, collateral, oracle, bond }: RequestedTerms, terms: Terms): Record<string, string> {
+function textsOf({ testnet, collateral, oracle, bond }: RequestedTerms, terms: DeployTerms): Record<string, string> {
   const { operator, creator, quickOperator, admin, disputeWindowS, adminDelayS } = terms;
   return {
     'testnet': String(testnet), 'collateral': collateral ?? 'test', 'oracle': oracle ?? 'our own', operator, creator, admin,

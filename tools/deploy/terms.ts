@@ -1,7 +1,7 @@
 /** The terms that a deployment may be given, and their defaults. */
 import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
 import { knownChain } from './known-chains.js';
-import type { Terms } from './plan.js';
+import type { DeployTerms } from './plan.js';
 
 /** As the options give it. Addresses have their checksums. */
 export interface RequestedTerms {
@@ -35,7 +35,7 @@ export class CannotDeploy extends Error {
 }
 
 /** The terms of the plan. Throws CannotDeploy with everything that the chain's kind does not allow. */
-export function termsOf(requested: RequestedTerms, { chainId, deployer }: { readonly chainId: number; readonly deployer: string }): Terms {
+export function termsOf(requested: RequestedTerms, { chainId, deployer }: { readonly chainId: number; readonly deployer: string }): DeployTerms {
   const { testnet, collateral, disputeWindowS = Number(DISPUTE_WINDOW_S), adminDelayS = testnet ? 0 : ADMIN_DELAY_S } = requested;
   const problems = testnet ? testnetProblems(chainId) : [...problemsWithValue(requested, deployer), ...windowProblems(disputeWindowS)];
   problems.push(...sharedKeyProblems(requested, requested.operator ?? deployer));
