@@ -24,7 +24,7 @@ export function isInUse(pid: number): boolean {
   }
 }
 
-export interface Ending {
+export interface ProcessEnding {
   readonly ended: () => boolean;
   /** One after the other, each when the process has not ended so long after the one before. */
   readonly signals: readonly NodeJS.Signals[];
@@ -32,7 +32,7 @@ export interface Ending {
 }
 
 /** Resolves when the process has ended. Throws when no signal ends it. */
-export async function endProcess(pid: number, { ended, signals, timeoutMs }: Ending): Promise<void> {
+export async function endProcess(pid: number, { ended, signals, timeoutMs }: ProcessEnding): Promise<void> {
   for (const signal of signals) {
     if (ended()) return;
     try {

@@ -4,18 +4,18 @@ import type { Socket } from 'node:net';
 import type { ApiRequest, Endpoint, Reply, Route, SentReply, StreamReply } from '../api/endpoint.js';
 import { discardBody } from './body.js';
 import type { StreamConnections } from './connections.js';
-import type { Ending } from './ending.js';
+import type { AppEnding } from './ending.js';
 import { addressKey } from './limits.js';
 import type { Observer } from './observe.js';
-import type { Step, StepRequest, StepResponse } from './step.js';
+import type { Middleware, StepRequest, StepResponse } from './step.js';
 
-export interface AnswerParts extends StreamParts {
+export interface AnswerParts extends StreamReplyParts {
   readonly observer: Observer;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
 
-export function answer({ endpoint, handler }: Route, parts: AnswerParts): Step {
+export function answer({ endpoint, handler }: Route, parts: AnswerParts): Middleware {
   const { clients, ending, observer, now } = parts;
   const ofEndpoint = contentTypeOf(endpoint);
   return async (request, response) => {
@@ -65,7 +65,7 @@ function apiRequest(request: StepRequest, { locals }: StepResponse, clients: Cli
 const NO_BODY = Buffer.alloc(0);
 
 /** Does nothing when the client has gone. The rest of a body that nobody has read is dropped. */
-export function send(request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: Ending): void {
+export function send(request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: AppEnding): void {
   if (response.headersSent || response.destroyed) return;
   if (etag !== undefined) response.setHeader('ETag', etag).setHeader('Cache-Control', 'no-cache');
   setHead(response, head, ending);
@@ -81,7 +81,7 @@ export function send(request: StepRequest, response: StepResponse, { body, etag,
 }
 
 /** Sets the status and the headers of an answer. */
-export function setHead(response: StepResponse, { status = 200, headers = {}, position, contentType }: Omit<SentReply, 'body'>, ending: Ending): void {
+export function setHead(response: StepResponse, { status = 200, headers = {}, position, contentType }: Omit<SentReply, 'body'>, ending: AppEnding): void {
   response.statusCode = status;
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
   if (position !== undefined) response.setHeader('X-Log-Position', String(position));
@@ -107,9 +107,9 @@ export class ClientSignals {
   }
 }
 
-export interface StreamParts {
+export interface StreamReplyParts {
   readonly clients: ClientSignals;
-  readonly ending: Ending;
+  readonly ending: AppEnding;
   /** Is told which connections carry a stream. */
   readonly streams: StreamConnections;
 }
@@ -117,7 +117,7 @@ export interface StreamParts {
 /** Resolves when the stream has ended, when the client has gone or is cut off, and when the service stops. */
 export async function sendStream(
   request: StepRequest, response: StepResponse, { stream, cut, finite, ...head }: StreamReply,
-  { clients, ending, streams }: StreamParts,
+  { clients, ending, streams }: StreamReplyParts,
 ): Promise<void> {
   setHead(response, head, ending);
   // A source may be silent at first.

@@ -9,7 +9,7 @@ import type { Logger } from '../logger.js';
 import { databasesOf, stampsCommands, writtenBy, type DatabaseName, type RoleName } from '../process/roles.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from '../machine/clock.js';
 import { directoriesOf, watchDisks, type SpaceOf } from '../machine/disk.js';
-import { createProbe, type Found, type Probe } from './probe.js';
+import { createProbe, type ProbeResult, type Probe } from './probe.js';
 import { clockState, databaseState, diskState, type DatabaseState } from './process-state.js';
 
 /** The machine that a process runs on; tests give another one. */
@@ -55,7 +55,7 @@ const DISTRUSTED = 'the log has lost records or contradicts itself';
 const CLOCK_RETRY_S = 5;
 const DISK_RETRY_S = 30;
 
-type Away = Extract<Found<unknown>, { answers: false }>;
+type Away = Extract<ProbeResult<unknown>, { answers: false }>;
 
 /** A log line with its fields. */
 type ReportFields = (level: 'info' | 'error', fields: object, message: string) => void;
