@@ -6,7 +6,7 @@
  */
 import { retrying } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
-import { AttemptFailed, createAppender, TAKEN, type Attempt } from '../appender.js';
+import { AttemptFailed, createAppender, TAKEN, type AppendAttempt } from '../appender.js';
 import { createHandleFailure, readOverlapping } from '../known.js';
 import {
   BrokenSequence, LogRefused, LogUnavailable, UnusableLog, type Log, type LogOptions, type LogRecord, type NewRecord, type Stream,
@@ -170,7 +170,7 @@ function createRefusal() {
 }
 
 /** An attempt at exactly one position, wherever it may be: the server has no other kind that is safe to repeat. */
-function attemptsOf(store: EventStore, stream: Stream, records: readonly NewRecord[], refusal: ReturnType<typeof createRefusal>): Attempt {
+function attemptsOf(store: EventStore, stream: Stream, records: readonly NewRecord[], refusal: ReturnType<typeof createRefusal>): AppendAttempt {
   return async ({ at, timeoutMs }) => {
     try {
       const { length, taken } = await store.append(stream, records, { at, timeoutMs });

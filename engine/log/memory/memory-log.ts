@@ -3,7 +3,7 @@
  */
 import { createBell, type Bell } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
-import { createAppender, LOST, TAKEN, type Attempted, type Place } from '../appender.js';
+import { createAppender, LOST, TAKEN, type Attempted, type AppendPlace } from '../appender.js';
 import { createHandleFailure, createKnown, replaced } from '../known.js';
 import { LogUnavailable, type Log, type LogOptions, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { PAGE_RECORDS } from '../tail.js';
@@ -102,7 +102,7 @@ export function createMemoryLog(store: MemoryStore = createMemoryStore(), option
 }
 
 /** Writes the batch at exactly `at`, if the stream ends there, or finds the batch there; but only if the store has the newest known record. */
-function attemptIn({ records: streams, grown }: MemoryStore, { stream, records, at, newest }: Pick<Place, 'at' | 'newest'> & {
+function attemptIn({ records: streams, grown }: MemoryStore, { stream, records, at, newest }: Pick<AppendPlace, 'at' | 'newest'> & {
   readonly stream: Stream; readonly records: readonly NewRecord[];
 }): Attempted {
   const stored = streams[stream];

@@ -1,12 +1,12 @@
 /** Attempts to append a batch to a stream in Postgres, over a connection for that stream only. */
 import type { NewRecord, Stream } from '../log.js';
-import { AttemptFailed, LOST, TAKEN, type Attempt, type Attempted } from '../appender.js';
+import { AttemptFailed, LOST, TAKEN, type AppendAttempt, type Attempted } from '../appender.js';
 import { encodeData, encodeIds } from './binary.js';
 import { canPass, isDiskFull, isStatementError, soleRow, type Connection } from './connection.js';
 import { APPEND_BATCH, STREAM_NUMBERS } from './schema.js';
 
 /** Encodes a batch once and returns its attempt. An attempt without an answer drops the connection. */
-export function attemptsOf(stream: Stream, connection: Connection, records: readonly NewRecord[]): Attempt {
+export function attemptsOf(stream: Stream, connection: Connection, records: readonly NewRecord[]): AppendAttempt {
   const batch = [STREAM_NUMBERS[stream], encodeIds(records), encodeData(records)];
 
   return async ({ at, exactly, timeoutMs, newest }) => {
