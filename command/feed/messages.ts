@@ -40,7 +40,10 @@ export const ChainAdvancedMessage = message('ChainAdvanced', 'A barrier: this pa
   + 'The message is in every partition, and a chain has got as far as the least of its barriers over all partitions.',
 Type.Omit(events.ChainAdvanced, ['type', 'v']).properties);
 
-export const messageSchemas = { MarketOpenedMessage, FillMatchedMessage, FillSettledMessage, FillFailedMessage, ChainAdvancedMessage } as const;
+export const messageSchemas = {
+  MarketOpened: MarketOpenedMessage, FillMatched: FillMatchedMessage, FillSettled: FillSettledMessage, FillFailed: FillFailedMessage,
+  ChainAdvanced: ChainAdvancedMessage,
+} as const;
 
 export type MarketOpenedMessage = Static<typeof MarketOpenedMessage>;
 export type FillMatchedMessage = Static<typeof FillMatchedMessage>;

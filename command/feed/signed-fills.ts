@@ -1,5 +1,5 @@
 /**
- * Version 2 of FillMatchedMessage, the message of topic `fills.v2`: it has both signed orders, so that a settlement worker needs nothing else. All other
+ * Version 2 of FillMatched, the message of topic `fills.v2`: it has both signed orders, so that a settlement worker needs nothing else. All other
  * messages are the same in both topics, and so are partitions, numbers, ids and digests.
  */
 import { Type, type Static, type TSchema } from '../../engine/records/schema-types.js';
@@ -44,7 +44,7 @@ export const SignedFillMatched = {
 export type SignedFillMatched = Static<typeof SignedFillMatched>;
 
 /** The messages of `fills.v2`. */
-export const signedMessageSchemas = { ...messageSchemas, FillMatchedMessage: SignedFillMatched } as const;
+export const signedMessageSchemas = { ...messageSchemas, FillMatched: SignedFillMatched } as const;
 
 const signedShapes = shapes(signedMessageSchemas, {});
 

@@ -55,7 +55,7 @@ export interface RelaySenderTimings {
 
 const TIMINGS: RelaySenderTimings = { pollMs: 500, answerWithinMs: 15_000, laneSilentMs: 30_000 };
 const BACKOFF = { firstMs: 250, longestMs: 10_000 };
-/** RelayEnding requests whose hashes are remembered: the read model that has them all may lag. */
+/** Ended requests whose hashes are remembered: the read model that has them all may lag. */
 const REMEMBERED = 10_000;
 
 /** A request that has passed all checks. */

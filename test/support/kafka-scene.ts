@@ -152,7 +152,7 @@ async function publishAll(options: PublishOptions, progress: PublishProgress[]):
   for await (const step of publish(options)) progress.push(step);
 }
 
-/** PublisherCheckpoints as a publisher keeps them, in memory. */
+/** Checkpoints as a publisher keeps them, in memory. */
 export function memoryCheckpoints(): PublisherCheckpoints {
   const markets = new Map<string, number>();
   let checkpoint: PublisherCheckpoint = { position: FEED_START, newest: undefined };

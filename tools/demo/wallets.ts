@@ -100,7 +100,7 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: ApiChain, 
       const { name, version, address: verifyingContract } = given(collateral, 'the chain\'s collateral');
       const domain = { name, version, chainId, verifyingContract };
       const message = { owner: address, spender: contracts['settlement'], value, nonce, deadline };
-      const signature = await new Wallet(privateKey).signTypedData(domain, { ApiPermit: [...permitTypes.Permit] }, message);
+      const signature = await new Wallet(privateKey).signTypedData(domain, { Permit: [...permitTypes.Permit] }, message);
       return { nonce, value: String(value), deadline, signature: Signature.from(signature) };
     },
     async balances({ address }, { contractAddress }) {

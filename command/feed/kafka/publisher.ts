@@ -25,7 +25,7 @@ export interface PublisherCheckpoint {
 export interface CheckpointChange {
   readonly partitions: readonly PartitionPosition[];
   readonly newest: Newest | undefined;
-  /** Markets whose MarketOpenedMessage is published now. */
+  /** Markets whose MarketOpened is published now. */
   readonly opened: readonly MarketOpenedMessage[];
 }
 
