@@ -92,7 +92,7 @@ async function listedScene(api: Api, config: ApiConfig): Promise<TradeScene> {
   const { markets } = await api.get<{ markets: readonly ApiMarket[] }>('/api/v1/markets');
   const market = markets.find(({ expiration }) => expiration > config.serverTime + CLOSES_SOON_S);
   if (market === undefined) throw new Error('the service has no open market: npm run tool -- market create makes one');
-  say(`ApiMarket ${market.id}\n  ${market.question}`);
+  say(`Market ${market.id}\n  ${market.question}`);
   return { api, config, market, price: await freePrice(api, market.id) };
 }
 

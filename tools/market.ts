@@ -87,7 +87,7 @@ async function create({ question, description, expiresIn, category, bond: given,
     await pause(POLL_MS);
   }
   if (common.json) return print(JSON.stringify({ id, contractAddress, chainId: chain.chainId, ...market, bond: String(bond), txHash }));
-  print(`ApiMarket ${id}\n  ${question}\n  contract ${contractAddress}, expires ${dateOf(market.expiration)}, transaction ${txHash}`);
+  print(`Market ${id}\n  ${question}\n  contract ${contractAddress}, expires ${dateOf(market.expiration)}, transaction ${txHash}`);
 }
 
 async function list({ url, json }: Common): Promise<void> {
