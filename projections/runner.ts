@@ -73,7 +73,7 @@ const FRESHNESS_MS = 50;
 const BACKOFF: Backoff = { firstMs: 50, longestMs: 5_000 };
 
 /** What a worker has while its connection lasts. */
-interface Course {
+interface RunningWorker {
   readonly session: Session;
   /** They remember rows for one session. It ends when a batch was not committed or another process wrote the rows. */
   readonly folds: readonly { readonly name: string; readonly fold: Fold }[];
@@ -93,8 +93,8 @@ export function runProjections(options: RunOptions): ProjectionRun {
     const positions = new Map(projections.map(({ name }) => [name, checkpointOf(checkpoints, name).position]));
     options.onProgress?.({ position: position(), positions, outcomes });
   };
-  const { done } = startReactor<Course>({
-    hold: () => openCourse(options, (read) => { reached(read, 0); }),
+  const { done } = startReactor<RunningWorker>({
+    hold: () => openWorker(options, (read) => { reached(read, 0); }),
     async round({ session, folds, inbox }) {
       const batch = await inbox.take();
       if (batch.length > 0) reached(await writeBatch({ session, folds, checkpoints, batch }), batch.length);
@@ -113,7 +113,7 @@ export function runProjections(options: RunOptions): ProjectionRun {
 }
 
 /** Opens a connection, on which the tables are ready and everything goes on from the checkpoints. */
-async function openCourse(options: RunOptions, read: (checkpoints: Checkpoints) => void): Promise<Course> {
+async function openWorker(options: RunOptions, read: (checkpoints: Checkpoints) => void): Promise<RunningWorker> {
   const { url, log, projections, signal, limits = LIMITS, freshnessMs = FRESHNESS_MS, open = openSession } = options;
   const session = await open(url, READ_MODELS);
   try {

@@ -73,7 +73,7 @@ const PLENTY = 500;
 const UNWRITTEN_OUTCOMES = 50_000;
 
 /** What one session has loaded and followed. */
-interface Course {
+interface IntakeSession {
   readonly store: SettlementStore;
   progress: FeedProgress;
   readonly markets: Map<string, number>;
@@ -101,9 +101,9 @@ export function runIntake(options: IntakeOptions): Intake {
 
 class IntakeRun {
   readonly listeners: (() => void)[] = [];
-  /** What is shown: the last course that has caught up. It stays when its session ends, so that what is shown never goes back. */
-  shown: Course | undefined;
-  private current: Course | undefined;
+  /** What is shown: the last session that has caught up. It stays when its session ends, so that what is shown never goes back. */
+  shown: IntakeSession | undefined;
+  private current: IntakeSession | undefined;
   private standby = false;
   private trouble: string | undefined;
   private readonly bell: Bell = createBell();
@@ -166,16 +166,16 @@ class IntakeRun {
     const either = AbortSignal.any([signal, ending.signal]);
     try {
       this.standsBy(false);
-      const course = await this.load(store);
-      this.current = course;
+      const session = await this.load(store);
+      this.current = session;
       void store.ended(either).then(() => { ending.abort(new OutboxUnavailable('the session of the intake has ended')); });
-      this.show(course);
+      this.show(session);
       this.isWell('the intake of fills goes on');
       let unwritten = 0;
-      for await (const batch of feed.follow({ partitions: course.progress.partitions, markets: course.markets }, either)) {
+      for await (const batch of feed.follow({ partitions: session.progress.partitions, markets: session.markets }, either)) {
         const restUntilMs = performance.now() + restMs;
-        unwritten = await takeIn(course, batch, { unwritten, nowMs: now() });
-        this.show(course);
+        unwritten = await takeIn(session, batch, { unwritten, nowMs: now() });
+        this.show(session);
         succeeded();
         const small = batch.messages.length > 0 && batch.messages.length < PLENTY;
         if (small) await pause(Math.max(0, restUntilMs - performance.now()), either);
@@ -200,18 +200,18 @@ class IntakeRun {
     this.begin();
   }
 
-  private async load(store: SettlementStore): Promise<Course> {
+  private async load(store: SettlementStore): Promise<IntakeSession> {
     const { log } = this.options;
     const { progress, markets } = await store.load();
     await checkLog(log, progress);
     return { store, progress, markets: new Map(markets), length: await log.length('outcomes') };
   }
 
-  /** Shows the course once it has caught up. */
-  private show(course: Course): void {
-    if (isCurrent(course)) {
-      if (this.shown === undefined) this.options.checkChains(new Set(course.markets.values()));
-      this.shown = course;
+  /** Shows the session once it has caught up. */
+  private show(session: IntakeSession): void {
+    if (isCurrent(session)) {
+      if (this.shown === undefined) this.options.checkChains(new Set(session.markets.values()));
+      this.shown = session;
     }
     this.changed();
   }
@@ -222,22 +222,22 @@ class IntakeRun {
   }
 }
 
-/** Whether the course has everything that the history had when it loaded. */
-function isCurrent({ progress, length }: Course): boolean {
+/** Whether the session has everything that the history had when it loaded. */
+function isCurrent({ progress, length }: IntakeSession): boolean {
   return least(progress.partitions) >= length;
 }
 
 /** Writes a batch and then takes it over. Returns the number of outcomes that are read and not written. */
 async function takeIn(
-  course: Course, batch: FeedBatch, { unwritten, nowMs }: { readonly unwritten: number; readonly nowMs: number },
+  session: IntakeSession, batch: FeedBatch, { unwritten, nowMs }: { readonly unwritten: number; readonly nowMs: number },
 ): Promise<number> {
-  const before = least(course.progress.partitions);
-  const changes = changesOf(course.progress, batch);
+  const before = least(session.progress.partitions);
+  const changes = changesOf(session.progress, batch);
   const read = unwritten + least(changes.after.partitions) - before;
   const writes = batch.messages.length > 0 || read >= UNWRITTEN_OUTCOMES;
-  if (writes) await course.store.take(changes, nowMs);
-  course.progress = progressAfter(course.progress, changes);
-  for (const { marketId, chainId } of changes.opened) course.markets.set(marketId, chainId);
+  if (writes) await session.store.take(changes, nowMs);
+  session.progress = progressAfter(session.progress, changes);
+  for (const { marketId, chainId } of changes.opened) session.markets.set(marketId, chainId);
   return writes ? 0 : read;
 }
 

@@ -1,6 +1,6 @@
 /** What an audit is asked to do, and where it stands at its end. */
 import type { Rpc } from '../../command/chain/chain.js';
-import type { Beyond } from './chain/beyond.js';
+import type { ChainTail } from './chain/chain-tail.js';
 import type { ChainAudit } from './chain/chain-audit.js';
 import type { Difference } from './difference.js';
 import type { Replay } from './replay.js';
@@ -35,7 +35,7 @@ export type Stage = 'records' | 'blocks' | 'tail' | 'read models';
 export interface AuditEnd {
   readonly replay: Replay;
   readonly chains: readonly ChainAudit[];
-  readonly beyond: ReadonlyMap<number, Beyond>;
+  readonly tails: ReadonlyMap<number, ChainTail>;
   readonly rows: number;
   readonly difference: Difference | undefined;
   readonly resumedAt: number;

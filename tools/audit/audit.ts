@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Rpc } from '../../command/chain/chain.js';
 import { formatDigest } from '../../engine/records/digest.js';
 import { projections } from '../../projections/catalogue.js';
-import type { Beyond } from './chain/beyond.js';
+import type { ChainTail } from './chain/chain-tail.js';
 import { createChainAudit, type ChainAudit } from './chain/chain-audit.js';
 import { finalBlock } from './chain/chain-reader.js';
 import { openPositionStore, type PositionStore } from './chain/position-store.js';
@@ -131,10 +131,10 @@ interface Auditing {
 }
 
 /** The replay, then what is left of the chains, then the read models: each only while nothing differs. */
-async function toTheEnd(auditing: Auditing): Promise<Pick<AuditEnd, 'difference' | 'beyond' | 'rows'>> {
+async function toTheEnd(auditing: Auditing): Promise<Pick<AuditEnd, 'difference' | 'tails' | 'rows'>> {
   const { options: { source, databaseUrl } } = auditing;
   let live: LiveReadModels | undefined;
-  const beyond = new Map<number, Beyond>();
+  const tails = new Map<number, ChainTail>();
   let rows = 0;
   try {
     let difference = await replayTo(auditing, source.length);
@@ -142,9 +142,9 @@ async function toTheEnd(auditing: Auditing): Promise<Pick<AuditEnd, 'difference'
       live = await pinReadModels(databaseUrl, projections);
       difference = await replayTo(auditing, await endFor(live, auditing));
     }
-    difference ??= await finishChains(auditing, beyond);
+    difference ??= await finishChains(auditing, tails);
     if (difference === undefined && live !== undefined) ({ rows, difference } = await compareReadModels(live, auditing));
-    return { difference, beyond, rows };
+    return { difference, tails, rows };
   } finally {
     await live?.close();
   }
@@ -220,15 +220,15 @@ async function endFor({ projections: pinned }: LiveReadModels, { options: { sour
   throw new CannotAudit(`the read models are at position ${furthest}, and ${source.name} ends at ${length}: they were made from another history`);
 }
 
-async function finishChains(auditing: Auditing, beyond: Map<number, Beyond>): Promise<Difference | undefined> {
+async function finishChains(auditing: Auditing, tails: Map<number, ChainTail>): Promise<Difference | undefined> {
   const { options, replay: { view }, chains, heads } = auditing;
   let first: Difference | undefined;
   for (const chain of chains) {
     try {
       const head = heads.get(chain.chainId) ?? 0;
-      const { difference, beyond: behind } = await chain.finish(view.position, head, (block) => options.onProgress?.('blocks', block, head));
+      const { difference, tail } = await chain.finish(view.position, head, (block) => options.onProgress?.('blocks', block, head));
       first = earlier(first, difference);
-      beyond.set(chain.chainId, behind);
+      tails.set(chain.chainId, tail);
       if (difference === undefined) await mustReach(options, chain.chainId, behind);
     } catch (error) {
       if (error instanceof Differs) first = earlier(first, error.difference);
@@ -239,7 +239,7 @@ async function finishChains(auditing: Auditing, beyond: Map<number, Beyond>): Pr
 }
 
 /** What was anchored before the audit began must be in the service's history by now, or soon: an engine may record its outcomes a little later. */
-async function mustReach({ source, patienceMs = 30_000, onProgress, signal }: AuditOptions, chainId: number, { anchored }: Beyond): Promise<void> {
+async function mustReach({ source, patienceMs = 30_000, onProgress, signal }: AuditOptions, chainId: number, { anchored }: ChainTail): Promise<void> {
   if (anchored === undefined || source.newLength === undefined) return;
   const end = performance.now() + patienceMs;
   let length = await source.newLength();

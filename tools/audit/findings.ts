@@ -48,7 +48,7 @@ function unmade({ source, threads, rpcs, databaseUrl }: AuditOptions): { readonl
   return { notMade, partly };
 }
 
-function notesOf({ source }: AuditOptions, { replay: { counts }, chains, beyond, difference }: AuditEnd): string[] {
+function notesOf({ source }: AuditOptions, { replay: { counts }, chains, tails, difference }: AuditEnd): string[] {
   const open = counts.matchedFills - counts.settledFills - counts.failedFills;
   const notes = [
     ...open > 0 ? [`${open} of ${counts.matchedFills} fills were matched and neither settled nor failed at the audited end`] : [],
@@ -61,7 +61,7 @@ function notesOf({ source }: AuditOptions, { replay: { counts }, chains, beyond,
     if (passedOver > 0) notes.push(`chain ${chainId}: ${passedOver} anchors differ from the history, and were passed over: the history says so (AnchorPassedOver), and so does this audit (--pass-over-anchor)`);
     if (passedOverFills > 0) notes.push(`chain ${chainId}: ${passedOverFills} fills on the chain are not those that were matched; the history passes them over, and so does this audit (--pass-over-fill)`);
     if (alerts > 0) notes.push(`chain ${chainId}: ${alerts} events of the contracts are of a form that no history can record`);
-    const { finalBlock = 0, blocks = 0, events = 0, anchored } = beyond.get(chainId) ?? {};
+    const { finalBlock = 0, blocks = 0, events = 0, anchored } = tails.get(chainId) ?? {};
     if (blocks > 0) {
       notes.push(`chain ${chainId}: the audited history ends before block ${finalBlock - blocks + 1}; ${blocks} final blocks with ${events} events of the contracts come after it`
         + (anchored === undefined ? '' : `; they anchor position ${anchored}, which is after the audited end`));

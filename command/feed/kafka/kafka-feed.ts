@@ -7,7 +7,7 @@ import type { FillFeed } from '../fill-feed.js';
 import type { SequencedMessage } from '../messages.js';
 import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
 import type { KafkaClient, TopicReading, TopicBatch, TopicRecord } from './client.js';
-import { sift } from './sift.js';
+import { selectNew } from './new-messages.js';
 
 export interface KafkaFeedOptions {
   /** A client of the follower's own, which is closed when it ends. */
@@ -65,27 +65,27 @@ export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
     status: () => ({ ...counts }),
     async* follow(from, signal) {
       const client = options.open();
-      const course = new Course(options, { from, signal, counts, troubleOfKafka: () => client.trouble() });
+      const followed = new FollowedFeed(options, { from, signal, counts, troubleOfKafka: () => client.trouble() });
       const arrivals = createArrivals();
       const reading = keepReading(client, options, {
         signal,
         arrived(batch, alive) {
-          course.hears(batch.partition);
+          followed.hears(batch.partition);
           return arrivals.put(batch, alive);
         },
       });
       try {
         while (!signal.aborted) {
           const arrived = await arrivals.next(signal, options.idleMs ?? IDLE_MS);
-          yield* arrived.length === 0 ? course.whenIdle() : course.take(arrived.map(({ batch }) => batch));
+          yield* arrived.length === 0 ? followed.whenIdle() : followed.take(arrived.map(({ batch }) => batch));
           // The signal may have cut it short.
           if (!signal.aborted) {
             for (const { batch, handled } of arrived) {
-              course.hears(batch.partition);
+              followed.hears(batch.partition);
               handled();
             }
           }
-          yield* course.whenSilent();
+          yield* followed.whenSilent();
         }
       } finally {
         arrivals.leave();
@@ -110,7 +110,7 @@ interface PartitionRun {
 }
 
 /** How far one follower has got, and what it does with what arrives. */
-class Course {
+class FollowedFeed {
   private partitions: readonly PartitionPosition[];
   private readonly markets: Map<string, number>;
   /** How many outcomes there were at the last look while nothing came. */
@@ -134,17 +134,17 @@ class Course {
   /** What is next in all partitions is one batch. */
   async* take(batches: readonly TopicBatch[]): AsyncGenerator<FeedBatch> {
     for (let rest = byPartition(batches); rest.length > 0 && !this.following.signal.aborted;) {
-      const sifted = rest.map(({ partition, records }) => ({ partition, records, ...sift(this.at(partition), records) }));
-      for (const { repeats, unusable } of sifted) {
+      const selected = rest.map(({ partition, records }) => ({ partition, records, ...selectNew(this.at(partition), records) }));
+      for (const { repeats, unusable } of selected) {
         this.following.counts.repeats += repeats;
         for (const { kind, what } of unusable) this.alert(kind, `a message is left out, ${what}`);
       }
-      yield* this.takeNext(sifted);
+      yield* this.takeNext(selected);
       if (this.following.signal.aborted) return;
-      for (const { partition, messages, repeats } of sifted) if (messages.length + repeats > 0) this.missed.delete(partition);
+      for (const { partition, messages, repeats } of selected) if (messages.length + repeats > 0) this.missed.delete(partition);
       this.mended();
       rest = [];
-      for (const { partition, records, gap } of sifted) {
+      for (const { partition, records, gap } of selected) {
         if (gap === undefined) continue;
         const { nextSeq } = this.at(partition);
         if (nextSeq < gap.seq) {
@@ -159,8 +159,8 @@ class Course {
     }
   }
 
-  private async* takeNext(sifted: readonly PartitionRun[]): AsyncGenerator<FeedBatch> {
-    const runs = sifted.filter(({ messages }) => messages.length > 0);
+  private async* takeNext(selected: readonly PartitionRun[]): AsyncGenerator<FeedBatch> {
+    const runs = selected.filter(({ messages }) => messages.length > 0);
     const known = await Promise.all(runs.map(({ messages }) => this.areOfThisHistory(messages)));
     if (known.includes(undefined)) return;
     const messages = runs.flatMap((run, index) => known[index] === true ? run.messages : []);
@@ -341,7 +341,7 @@ function createArrivals() {
   };
 }
 
-/** A batch that the consumer gave up comes again, and may wait beside the first: a partition's records are sifted together, in their order. */
+/** A batch that the consumer gave up comes again, and may wait beside the first: a partition's records are looked at together, in their order. */
 function byPartition(batches: readonly TopicBatch[]): Pick<TopicBatch, 'partition' | 'records'>[] {
   const joined = new Map<number, TopicRecord[]>();
   for (const { partition, records } of batches) joined.set(partition, [...joined.get(partition) ?? [], ...records]);

@@ -43,7 +43,7 @@ export interface Publisher {
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 
 /** What a publisher has while its session lasts. */
-interface Course {
+interface PublisherSession {
   readonly checkpoints: HeldCheckpoints;
   readonly steps: AsyncGenerator<PublishProgress, undefined>;
   readonly over: AbortController;
@@ -56,17 +56,17 @@ export function runPublisher(options: PublisherOptions): Publisher {
   const topicWatch = createTopicWatch({ client, topic, report, ...lookMs === undefined ? {} : { everyMs: lookMs } });
   let position: number | undefined;
   let sent = 0;
-  const reactor = startReactor<Course>({
+  const reactor = startReactor<PublisherSession>({
     async hold(standBy) {
       const checkpoints = await openCheckpoints({ ...standBy, topic: topic.topic });
       position = undefined;
       return { checkpoints, steps: publish({ ...options, client, checkpoints }), over: new AbortController() };
     },
-    async round(course) {
-      const { value: step } = await course.steps.next();
+    async round(session) {
+      const { value: step } = await session.steps.next();
       if (step === undefined) return;
       // The first says that the topic is there.
-      course.watching ??= topicWatch.watch(AbortSignal.any([signal, course.over.signal]));
+      session.watching ??= topicWatch.watch(AbortSignal.any([signal, session.over.signal]));
       position = step.position;
       sent += step.sent;
     },

@@ -3,7 +3,7 @@ import type { Chain } from '../../../command/chain/chain.js';
 import type { BlockName, RawChainEvent } from '../../../command/chain/block-range.js';
 import type { EngineView } from '../../../engine/run/view.js';
 import { Differs, earlier, type Difference } from '../difference.js';
-import { lookBeyond, type Beyond } from './beyond.js';
+import { readChainTail, type ChainTail } from './chain-tail.js';
 import { createChainReader, type ChainReader, type ReaderOptions } from './chain-reader.js';
 import { compareFacts } from './compare-facts.js';
 import { wrongEnding, type RecordedRelay } from './ended-relays.js';
@@ -47,7 +47,7 @@ export type HistoryClaim = RecordedSync | RecordedRelay;
 
 export interface Finished {
   readonly difference: Difference | undefined;
-  readonly beyond: Beyond;
+  readonly tail: ChainTail;
 }
 
 export interface ChainAudit {
@@ -144,9 +144,9 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
         handOver({ to: Math.max(to, gatheredFrom - 1), end: isWhole ? named : undefined, beforeLog: isWhole ? Infinity : nextLog, saidAt: end - 1 });
       }
       const found = await jobs.settle();
-      if (found !== undefined) return { difference: found, beyond: NOTHING };
+      if (found !== undefined) return { difference: found, tail: NOTHING };
       const behind = { chain, reader, digestAt: store.digestAt, from: block, fromLog: nextLog, head, end, onRead };
-      return { difference: undefined, beyond: await lookBeyond(behind) };
+      return { difference: undefined, tail: await readChainTail(behind) };
     },
     progress: () => ({ chainId: chain.chainId, nextBlock: gatheredFrom, pending: [...pending], claims: [...claims], counts: comparing.counts }),
   };
@@ -228,7 +228,7 @@ function createJobs(work: (job: Job) => Promise<void>) {
   };
 }
 
-const NOTHING: Beyond = { finalBlock: 0, blocks: 0, events: 0, anchored: undefined };
+const NOTHING: ChainTail = { finalBlock: 0, blocks: 0, events: 0, anchored: undefined };
 
 function added(counts: ChainCounts, { alerts, ...compared }: ReturnType<typeof compareFacts>): ChainCounts {
   return {
