@@ -229,7 +229,7 @@ async function finishChains(auditing: Auditing, tails: Map<number, ChainTail>): 
       const { difference, tail } = await chain.finish(view.position, head, (block) => options.onProgress?.('blocks', block, head));
       first = earlier(first, difference);
       tails.set(chain.chainId, tail);
-      if (difference === undefined) await mustReach(options, chain.chainId, behind);
+      if (difference === undefined) await mustReach(options, chain.chainId, tail);
     } catch (error) {
       if (error instanceof Differs) first = earlier(first, error.difference);
       else if (first === undefined) throw error;
