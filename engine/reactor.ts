@@ -50,23 +50,23 @@ export interface Reactor<Held> {
   /** Whether another process has what this one waits for. */
   standsBy(): boolean;
   /** Why the last round failed; undefined when it succeeded. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
 }
 
 export function startReactor<Held>(options: ReactorOptions<Held>): Reactor<Held> {
   const running = new RunningReactor(options);
-  return { done: running.run(), held: () => running.held, standsBy: () => running.standsBy, trouble: () => running.trouble };
+  return { done: running.run(), held: () => running.held, standsBy: () => running.standsBy, problem: () => running.problem };
 }
 
 /** A reactor for what any number of processes may do at the same time. */
-export function startRounds(options: RoundsOptions): Pick<Reactor<true>, 'done' | 'trouble'> {
+export function startRounds(options: RoundsOptions): Pick<Reactor<true>, 'done' | 'problem'> {
   return startReactor<true>({ ...options, hold: () => Promise.resolve(true), release: () => Promise.resolve() });
 }
 
 class RunningReactor<Held> {
   held: Held | undefined;
   standsBy = false;
-  trouble: string | undefined;
+  problem: string | undefined;
   private failures = 0;
 
   constructor(private readonly options: ReactorOptions<Held>) {}
@@ -99,7 +99,7 @@ class RunningReactor<Held> {
         signal,
         standingBy: () => {
           this.standsBy = true;
-          this.trouble = undefined;
+          this.problem = undefined;
           report('info', `${who} stands by: another process does this`);
         },
       });
@@ -110,8 +110,8 @@ class RunningReactor<Held> {
 
   private succeeded(): void {
     this.failures = 0;
-    if (this.trouble === undefined) return;
-    this.trouble = undefined;
+    if (this.problem === undefined) return;
+    this.problem = undefined;
     this.options.report('info', `${this.options.who} goes on`);
   }
 
@@ -119,8 +119,8 @@ class RunningReactor<Held> {
     const { signal, level = asWarning, isLoss = never, failed, backoff, who, report } = this.options;
     const text = errorText(error);
     const told = level(error);
-    if (told !== undefined && text !== this.trouble) {
-      this.trouble = text;
+    if (told !== undefined && text !== this.problem) {
+      this.problem = text;
       report(told, `${who} waits: ${text}`);
     }
     if (isLoss(error)) await this.release();

@@ -15,7 +15,7 @@ export interface ExposureParts {
   readonly chainId: number;
   readonly reservations: Reservations;
   /** Why the chain cannot be asked at present; undefined when it can. Checked first, since earlier answers are kept. */
-  readonly trouble: () => string | undefined;
+  readonly problem: () => string | undefined;
   /** The last block whose facts are all in the history; undefined while there is none, and while only part of a later block's facts are. */
   readonly recordedBlock: () => number | undefined;
   /** How many blocks follow a block before the history records it. */
@@ -71,8 +71,8 @@ export function createExposure(parts: ExposureParts): Exposure {
   return {
     async hold(order) {
       try {
-        const trouble = parts.trouble();
-        if (trouble !== undefined) throw new ChainUnavailable(parts.chainId, trouble);
+        const problem = parts.problem();
+        if (problem !== undefined) throw new ChainUnavailable(parts.chainId, problem);
         const block = parts.recordedBlock();
         const first = await attempt(order);
         if (typeof first === 'function') return first;

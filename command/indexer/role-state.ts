@@ -20,7 +20,7 @@ const schema = Type.Object({
   sinceLookS: field.integer('Seconds since a request succeeded, or since the start.'),
   stalled: Type.Boolean({ description: 'The chain has had no new block for too long.' }),
   stopped: field.orNull(Type.String(), 'Why the chain is not recorded any more; null while it is recorded.'),
-  resolutionTrouble: field.orNull(Type.String(),
+  resolutionProblem: field.orNull(Type.String(),
     'Which quick market the chain has resolved otherwise than the exchange decided, since the process started; null when none.'),
   contradictedMarkets: field.integer('Number of quick markets that the chain has resolved otherwise than the exchange decided, '
     + 'since the process started.'),
@@ -88,7 +88,7 @@ export const indexerState: StateTable<IndexerState> = {
       name: 'exchange_chain_resolutions_contradicted',
       help: 'Number of quick markets that the chain has resolved otherwise than the exchange decided',
       value: ({ contradictedMarkets }) => contradictedMarkets,
-      notReady: { when: 'above 0', reasons: ({ resolutionTrouble }) => resolutionTrouble === null ? [] : [resolutionTrouble] },
+      notReady: { when: 'above 0', reasons: ({ resolutionProblem }) => resolutionProblem === null ? [] : [resolutionProblem] },
       alerts: [{
         name: 'ExchangeQuickMarketsContradicted', severity: 'critical', when: { above: 0 }, forS: 0, selfLogged: () => true,
         means: 'Chain {chain} has resolved {value} quick markets otherwise than the exchange decided.',
@@ -130,14 +130,14 @@ export function createIndexerState(
       stalled: indexer?.stalled ?? false, failures, stopped,
       lastError: shortText(indexer?.lastError ?? begin.lastError),
       sinceLookS: wholeSeconds(now() - (indexer?.lookedAtMs ?? startedMs)),
-      resolutionTrouble: troubleOf(contradicted), contradictedMarkets: contradicted.length,
+      resolutionProblem: problemOf(contradicted), contradictedMarkets: contradicted.length,
       anchorsPassedOver: passOverAnchors.length,
     };
   };
 }
 
 /** The first text, and how many more there are. */
-function troubleOf([first, ...others]: readonly string[]): string | null {
+function problemOf([first, ...others]: readonly string[]): string | null {
   if (first === undefined) return null;
   return others.length === 0 ? first : `${first}. So were ${others.length} more`;
 }

@@ -84,8 +84,8 @@ function readStatus(status: TrackedRow['status'], reason: string | null, ending:
 interface StateRow {
   readonly address: string;
   readonly block_gas_limit: string | null;
-  readonly trouble: string | null;
-  readonly trouble_since_ms: string | null;
+  readonly problem: string | null;
+  readonly problem_since_ms: string | null;
   readonly seen_at_ms: string;
 }
 
@@ -93,7 +93,7 @@ function readState(row: StateRow): PublishedLaneState {
   return {
     address: row.address,
     blockGasLimit: row.block_gas_limit === null ? undefined : BigInt(row.block_gas_limit),
-    trouble: row.trouble === null ? undefined : { text: row.trouble, sinceMs: Math.round(Number(row.trouble_since_ms)) },
+    problem: row.problem === null ? undefined : { text: row.problem, sinceMs: Math.round(Number(row.problem_since_ms)) },
     seenAtMs: Math.round(Number(row.seen_at_ms)),
   };
 }

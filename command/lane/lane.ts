@@ -78,7 +78,7 @@ class LaneRun {
   status(): LaneStatus {
     return {
       address: this.signer.address, holds: this.reactor.held() !== undefined, open: this.openTransactions.length, blockGasLimit: this.blockGasLimit,
-      trouble: this.trouble(),
+      problem: this.problem(),
     };
   }
 
@@ -167,7 +167,7 @@ class LaneRun {
 
   /** Nothing is under way, and nothing has to be found out about the nonces. */
   private isIdle(): boolean {
-    return this.openTransactions.length === 0 && this.former.length === 0 && this.trouble() === undefined;
+    return this.openTransactions.length === 0 && this.former.length === 0 && this.problem() === undefined;
   }
 
   private async follow(former: Former): Promise<void> {
@@ -327,18 +327,18 @@ class LaneRun {
     this.openTransactions = this.openTransactions.map((other) => other.transaction.nonce === open.transaction.nonce ? open : other);
   }
 
-  private trouble(): string | undefined {
-    return this.reactor.trouble() ?? this.refusal ?? doubtOf(this.nonces);
+  private problem(): string | undefined {
+    return this.reactor.problem() ?? this.refusal ?? doubtOf(this.nonces);
   }
 
   /** Publishes the state after each change and from time to time, so that users see that a process works on the lane. */
   private async publish(held: HeldLane): Promise<void> {
     const { policy: { publishMs }, now } = this.options;
     const { blockGasLimit } = this;
-    const trouble = this.trouble();
-    const text = `${blockGasLimit} ${trouble}`;
+    const problem = this.problem();
+    const text = `${blockGasLimit} ${problem}`;
     if (text === this.published.text && now() - this.published.atMs < publishMs) return;
-    await held.publish({ blockGasLimit, trouble });
+    await held.publish({ blockGasLimit, problem });
     this.published = { text, atMs: now() };
   }
 

@@ -58,7 +58,7 @@ export interface HeldLane {
   markBroadcast(txHashes: readonly string[]): Promise<void>;
   /** Keeps the endings and deletes the signed bytes, which are not needed any more. */
   markOver(endings: readonly NonceEnding[], purposes: ReadonlySet<Purpose>): Promise<void>;
-  publish(state: Pick<PublishedLaneState, 'blockGasLimit'> & { readonly trouble: string | undefined }): Promise<void>;
+  publish(state: Pick<PublishedLaneState, 'blockGasLimit'> & { readonly problem: string | undefined }): Promise<void>;
   /** Lets the lane go. */
   close(): Promise<void>;
 }
@@ -131,8 +131,8 @@ function heldLane(session: OutboxSession, { chainId, key, address }: LaneKey): H
       await session.query(LANE_SQL.markOver, [...byAddress, JSON.stringify(endings)]);
       tell(purposes);
     },
-    async publish({ blockGasLimit, trouble }) {
-      await session.query(LANE_SQL.publish, [...byKey, address, blockGasLimit === undefined ? null : String(blockGasLimit), trouble ?? null]);
+    async publish({ blockGasLimit, problem }) {
+      await session.query(LANE_SQL.publish, [...byKey, address, blockGasLimit === undefined ? null : String(blockGasLimit), problem ?? null]);
     },
     close: () => session.close(),
   };

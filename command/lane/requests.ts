@@ -65,7 +65,7 @@ export interface PublishedLaneState {
   /** The block gas limit at the last look at the chain; undefined before the first. */
   readonly blockGasLimit: bigint | undefined;
   /** What stops the lane at present, and since when, in milliseconds since the Unix epoch; undefined when nothing does. */
-  readonly trouble: { readonly text: string; readonly sinceMs: number } | undefined;
+  readonly problem: { readonly text: string; readonly sinceMs: number } | undefined;
   /** When a process that works on the lane last published this state, in milliseconds since the Unix epoch, by the database's clock. */
   readonly seenAtMs: number;
 }

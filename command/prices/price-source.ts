@@ -32,7 +32,7 @@ export interface SourceHealth {
   /** Messages that could not be used. */
   readonly badMessages: number;
   /** What went wrong last; undefined when all has been well since prices came. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 /** What a source takes from its process. */

@@ -31,7 +31,7 @@ export interface PriceRecorderOptions {
 
 export interface RecorderStatus {
   /** Why nothing can be recorded at present; undefined when it can. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
   readonly assets: readonly AssetStatus[];
   /** Observations that were not recorded, by reason. */
   readonly refused: ReadonlyMap<Reason | 'clock' | 'outage', number>;
@@ -106,7 +106,7 @@ class RunningRecorder {
   /** Whatever arrived before was another process's to record. */
   private recordsSinceMs: number;
   private lastAskedMs = -Infinity;
-  private readonly reactor: Pick<Reactor<true>, 'done' | 'trouble'>;
+  private readonly reactor: Pick<Reactor<true>, 'done' | 'problem'>;
   readonly done: Promise<void>;
 
   constructor(private readonly options: PriceRecorderOptions) {
@@ -122,12 +122,12 @@ class RunningRecorder {
     const { assets, doubt } = this.options;
     const clock = doubt();
     return {
-      trouble: this.reactor.trouble() ?? (clock === undefined ? undefined : `the clock is not trusted: ${clock}`), refused: this.refused,
+      problem: this.reactor.problem() ?? (clock === undefined ? undefined : `the clock is not trusted: ${clock}`), refused: this.refused,
       assets: assets.map((asset) => ({ asset, source: this.choice.inUse(asset), lastMs: this.last.get(asset) })),
     };
   }
 
-  private run(): Pick<Reactor<true>, 'done' | 'trouble'> {
+  private run(): Pick<Reactor<true>, 'done' | 'problem'> {
     const { signal, report, tickMs = TICK_MS } = this.options;
     let rung: number;
     return startRounds({

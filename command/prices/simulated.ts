@@ -67,7 +67,7 @@ export function createSimulated({ aroundE8, seed, ports: { now, pause } }: Simul
     },
     health(): SourceHealth {
       const connected = running !== undefined;
-      return { connected, connections: connected ? 1 : 0, lastHeardMs, badMessages: 0, trouble: undefined };
+      return { connected, connections: connected ? 1 : 0, lastHeardMs, badMessages: 0, problem: undefined };
     },
   };
 }

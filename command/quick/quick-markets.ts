@@ -65,8 +65,8 @@ export function runQuickMarkets(options: QuickMarketsOptions): QuickMarkets {
   return {
     done,
     status() {
-      const { holds, trouble, refused } = status();
-      return { ...source.counts(), refused, holds, trouble };
+      const { holds, problem, refused } = status();
+      return { ...source.counts(), refused, holds, problem };
     },
   };
 }

@@ -202,8 +202,8 @@ async function carryOut(work: Work): Promise<Relayed> {
   parts.quota.take(gas);
   const { action, owner, goals, call, gasLimit } = plan;
   try {
-    const trouble = sender.trouble();
-    if (trouble !== undefined) throw unavailable(trouble);
+    const problem = sender.problem();
+    if (problem !== undefined) throw unavailable(problem);
     const taken = collateralDeducted(plan);
     const note = {
       requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: funds.block, ...taken === 0n ? {} : { collateral: String(taken) },

@@ -128,8 +128,8 @@ async function startChain(access: ChainAccess, ports: RelayerPorts): Promise<Run
       readModelCaughtUp: () => endedRelays.caughtUp(view.position - 1),
     },
     state() {
-      const { holds, open, trouble } = sender.status();
-      return { chainId, address, standby: !holds, openRelays: open, trouble: trouble ?? null, keeper: keeperState(keeper.status()) };
+      const { holds, open, problem } = sender.status();
+      return { chainId, address, standby: !holds, openRelays: open, problem: problem ?? null, keeper: keeperState(keeper.status()) };
     },
     async stop() {
       stopping.abort();
@@ -148,6 +148,6 @@ function createLackAlert(report: Report): RelayChain['lacks'] {
   };
 }
 
-function keeperState({ holds, due, overdue, trouble }: KeeperStatus): RelayerState['keeper'] {
-  return { standby: !holds, dueProposals: due, overdueProposals: overdue, trouble: trouble ?? null };
+function keeperState({ holds, due, overdue, problem }: KeeperStatus): RelayerState['keeper'] {
+  return { standby: !holds, dueProposals: due, overdueProposals: overdue, problem: problem ?? null };
 }

@@ -96,7 +96,7 @@ export interface RelaySender {
    */
   revertedAt(owner: string): number | undefined;
   /** Why nothing can be sent at present; undefined when something can. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   status(): RelaySenderStatus;
 }
 
@@ -112,7 +112,7 @@ export interface RelaySenderStatus {
   /** Whether this process is the one that sends; if not, another one may be. */
   readonly holds: boolean;
   readonly open: number;
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 /** A request that has not ended, as far as this process knows. */
@@ -148,7 +148,7 @@ class RunningSender implements RelaySender {
     const { chainId, lane, now, signal, report } = options;
     this.timings = { ...TIMINGS, ...options.timings };
     this.admission = createAdmission({
-      unsigned: () => [...this.open.values()].filter(isUnsigned).length, trouble: () => this.trouble(),
+      unsigned: () => [...this.open.values()].filter(isUnsigned).length, problem: () => this.problem(),
       bell: this.changed, withinMs: this.timings.answerWithinMs, now, signal,
     });
     this.rounds = startLaneRounds({
@@ -179,8 +179,8 @@ class RunningSender implements RelaySender {
     const { requestId, action, owner, nonces } = note;
     const { history, chainId, now } = this.options;
     const requests = this.rounds.requests();
-    const trouble = this.trouble();
-    if (trouble !== undefined || requests === undefined) throw unavailable(trouble ?? 'the relayer is not ready');
+    const problem = this.problem();
+    if (problem !== undefined || requests === undefined) throw unavailable(problem ?? 'the relayer is not ready');
     this.refuseUsed(nonces);
     const request: OpenRequest = { note, isSubmitting: true, tracked: undefined };
     this.open.set(requestId, request);
@@ -244,18 +244,18 @@ class RunningSender implements RelaySender {
     return this.reverts.get(owner);
   }
 
-  trouble(): string | undefined {
-    const { holds, trouble } = this.rounds.status();
-    if (!holds) return trouble ?? 'another process relays, or this one has just started';
-    if (trouble !== undefined) return trouble;
+  problem(): string | undefined {
+    const { holds, problem } = this.rounds.status();
+    if (!holds) return problem ?? 'another process relays, or this one has just started';
+    if (problem !== undefined) return problem;
     if (this.laneState === undefined) return 'no lane has worked on the relayer\'s key yet';
-    if (this.laneState.trouble !== undefined) return `the lane is stuck: ${this.laneState.trouble.text}`;
+    if (this.laneState.problem !== undefined) return `the lane is stuck: ${this.laneState.problem.text}`;
     const isSilent = this.options.now() - this.laneSeenAtMs >= this.timings.laneSilentMs;
     return isSilent ? 'no process works on the relayer\'s lane' : undefined;
   }
 
   status(): RelaySenderStatus {
-    return { holds: this.rounds.status().holds, open: this.open.size, trouble: this.trouble() };
+    return { holds: this.rounds.status().holds, open: this.open.size, problem: this.problem() };
   }
 
   /** Waits until the lane has signed a transaction of the request, or has refused it. */

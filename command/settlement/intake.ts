@@ -35,7 +35,7 @@ export interface IntakeStatus {
   /** All messages of the outcomes below this log position have come; undefined before that is known, and while another process takes in. */
   readonly position: number | undefined;
   /** Why nothing can be taken in at present; undefined when nothing is wrong. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 export interface Intake {
@@ -105,7 +105,7 @@ class IntakeRun {
   shown: IntakeSession | undefined;
   private current: IntakeSession | undefined;
   private standby = false;
-  private trouble: string | undefined;
+  private problem: string | undefined;
   private readonly bell: Bell = createBell();
   /** Resolves at the first sign of what this process does. */
   readonly begun: Promise<void>;
@@ -124,8 +124,8 @@ class IntakeRun {
         if (signal.aborted) break;
         const passing = error instanceof OutboxUnavailable || error instanceof LogUnavailable || error instanceof Overtaken;
         if (!passing) throw error;
-        if (this.trouble !== error.message) report('warn', `the intake of fills waits: ${error.message}`);
-        this.trouble = error.message;
+        if (this.problem !== error.message) report('warn', `the intake of fills waits: ${error.message}`);
+        this.problem = error.message;
         // Whether another one takes in is not known any more.
         this.standby = false;
         this.begin();
@@ -135,9 +135,9 @@ class IntakeRun {
   }
 
   status(): IntakeStatus {
-    const { standby, trouble } = this;
+    const { standby, problem } = this;
     const progress = standby ? undefined : (this.current ?? this.shown)?.progress;
-    return { standby, position: progress === undefined ? undefined : least(progress.partitions), trouble };
+    return { standby, position: progress === undefined ? undefined : least(progress.partitions), problem };
   }
 
   history(): { readonly position: number; readonly digest: Uint8Array } {
@@ -195,8 +195,8 @@ class IntakeRun {
   }
 
   private isWell(note: string): void {
-    if (this.trouble !== undefined) this.options.report('info', note);
-    this.trouble = undefined;
+    if (this.problem !== undefined) this.options.report('info', note);
+    this.problem = undefined;
     this.begin();
   }
 

@@ -21,10 +21,10 @@ export function createLaneView({ laneLookMs, laneSilentMs }: Pick<SettlementTimi
       state = latest;
     },
     blockGasLimit: () => state?.blockGasLimit,
-    /** Silence of the lane counts as trouble only while requests wait for it. */
-    trouble(waits: boolean): string | undefined {
+    /** Silence of the lane counts as a problem only while requests wait for it. */
+    problem(waits: boolean): string | undefined {
       if (waits && now() - heardAtMs >= laneSilentMs) return 'no process works on the lane';
-      return state?.trouble?.text;
+      return state?.problem?.text;
     },
   };
 }

@@ -135,7 +135,7 @@ select ${FILL} from settlement.fills where chain_id = $1 and fill < (select wate
   fills: `select ${FILL} from settlement.fills where chain_id = $1 and fill = any($2) and state <> 'over' order by fill`,
   requested: `select ${FILL} from settlement.fills where chain_id = $1 and state = 'requested' order by fill`,
   counts: `
-select count(*)::int as waiting, count(*) filter (where state = 'returned')::int as returned, count(batch_limit)::int as troubled,
+select count(*)::int as waiting, count(*) filter (where state = 'returned')::int as returned, count(batch_limit)::int as limited,
   min(since_ms) as oldest, min(due_ms) filter (where due_ms > 0) as next_due
 from (
   select state, batch_limit, since_ms, due_ms from settlement.fills
@@ -242,11 +242,11 @@ async function take(
 }
 
 async function counts(session: OutboxSession, chainId: number): Promise<QueueCounts> {
-  interface CountsRow { waiting: number; returned: number; troubled: number; oldest: string | null; next_due: string | null }
+  interface CountsRow { waiting: number; returned: number; limited: number; oldest: string | null; next_due: string | null }
   const [row] = await session.query<CountsRow>(SQL.counts, [chainId]);
   const time = (value: string | null | undefined): number | undefined => value == null ? undefined : Number(value);
   return {
-    waiting: row?.waiting ?? 0, returned: row?.returned ?? 0, troubled: row?.troubled ?? 0,
+    waiting: row?.waiting ?? 0, returned: row?.returned ?? 0, limited: row?.limited ?? 0,
     oldestSinceMs: time(row?.oldest), nextDueMs: time(row?.next_due),
   };
 }

@@ -57,7 +57,7 @@ export interface SettlementStatus {
   readonly transactions: number;
   readonly inHand: number;
   /** Waiting fills that go in smaller batches, since an earlier transaction did not settle them or could not be made. */
-  readonly troubled: number;
+  readonly limited: number;
   /** Whether transactions go one at a time because too many reverted in a row, or one left all its fills untouched. */
   readonly slow: boolean;
   /** When the oldest request was asked that the lane has not taken yet, in milliseconds; absent when the lane has taken all. */
@@ -65,7 +65,7 @@ export interface SettlementStatus {
   /** When the fill that waits longest began to wait, in milliseconds; absent when none waits. */
   readonly oldestWaitingSinceMs?: number;
   /** What stops the worker or its lane at present, and since when; absent when nothing does. */
-  readonly trouble?: string;
+  readonly problem?: string;
 }
 
 export interface Settlement {
@@ -92,8 +92,8 @@ export function runSettlement(options: SettlementOptions): Settlement {
     done: reactor.done,
     status() {
       const holds = reactor.held() !== undefined;
-      const trouble = reactor.trouble() ?? (holds ? worker.troubleOfLane() : undefined);
-      return { ...worker.status(), holds, ...trouble === undefined ? {} : { trouble } };
+      const problem = reactor.problem() ?? (holds ? worker.problemOfLane() : undefined);
+      return { ...worker.status(), holds, ...problem === undefined ? {} : { problem } };
     },
   };
 }
@@ -181,16 +181,16 @@ export class SettlementWorker {
     if (await lane.wait(this.options.signal, this.timings.pollMs) === 'rung') this.laneView.hasRung();
   }
 
-  troubleOfLane = (): SettlementStatus['trouble'] => this.laneView.trouble(this.openCounts().asked > 0);
+  problemOfLane = (): SettlementStatus['problem'] => this.laneView.problem(this.openCounts().asked > 0);
 
-  status(): Omit<SettlementStatus, 'holds' | 'trouble'> {
+  status(): Omit<SettlementStatus, 'holds' | 'problem'> {
     // A process that stands by does not know what the other one does.
     const standsBy = this.options.intake.status().standby;
     const requests = standsBy ? [] : [...this.requests.values()];
-    const { waiting, troubled, oldestSinceMs } = standsBy ? NOTHING_WAITS : this.counted;
+    const { waiting, limited, oldestSinceMs } = standsBy ? NOTHING_WAITS : this.counted;
     const asked = requests.filter(({ status }) => status.kind === 'waiting').map(({ askedAtMs }) => askedAtMs);
     return {
-      waiting, troubled, slow: this.pace.isSlow(),
+      waiting, limited, slow: this.pace.isSlow(),
       transactions: requests.length, inHand: requests.reduce((sum, { note }) => sum + note.fills.length, 0),
       ...asked.length === 0 ? {} : { askedSinceMs: Math.min(...asked) },
       ...oldestSinceMs === undefined ? {} : { oldestWaitingSinceMs: oldestSinceMs },

@@ -25,14 +25,14 @@ export interface QueueCounts {
   readonly waiting: number;
   readonly returned: number;
   /** Fills that go in smaller batches or alone. */
-  readonly troubled: number;
+  readonly limited: number;
   /** When the one came, or came back, that waits longest; undefined when none waits. */
   readonly oldestSinceMs: number | undefined;
   /** The earliest time that a returned or doubtful fill waits for; undefined when none does. */
   readonly nextDueMs: number | undefined;
 }
 
-export const NOTHING_WAITS: QueueCounts = { waiting: 0, returned: 0, troubled: 0, oldestSinceMs: undefined, nextDueMs: undefined };
+export const NOTHING_WAITS: QueueCounts = { waiting: 0, returned: 0, limited: 0, oldestSinceMs: undefined, nextDueMs: undefined };
 
 /**
  * What one process holds, by one session; the others stand by. Each call is one statement, which takes effect as a whole or not at all. Once a

@@ -70,13 +70,13 @@ describe('engine: reactor', () => {
     start([fails(new Error('down')), fails(new Error('down')), fails(new Error('gone'))]);
     await untilResting(4);
     deepEqual(reports, ['warn: it waits: down', 'warn: it waits: gone', 'info: it goes on']);
-    deepEqual([done.filter((each) => each === 'hold').length, reactor.trouble()], [1, undefined]);
+    deepEqual([done.filter((each) => each === 'hold').length, reactor.problem()], [1, undefined]);
   });
 
   it('shows why it fails', async () => {
     start([fails(new TypeError('x is undefined'))], { backoff: { firstMs: 3_600_000, longestMs: 3_600_000 } });
     await turns();
-    equal(reactor.trouble(), 'TypeError: x is undefined');
+    equal(reactor.problem(), 'TypeError: x is undefined');
   });
 
   it('releases what it has lost, and holds anew', async () => {
@@ -121,7 +121,7 @@ describe('engine: reactor', () => {
       },
     });
     while (!reactor.standsBy()) await new Promise((resolve) => { setTimeout(resolve, 1); });
-    deepEqual([reactor.held(), reactor.trouble(), reports], [undefined, undefined, ['warn: it waits: away', 'info: it stands by: another process does this']]);
+    deepEqual([reactor.held(), reactor.problem(), reports], [undefined, undefined, ['warn: it waits: away', 'info: it stands by: another process does this']]);
     take('held');
     await untilResting(1);
     deepEqual([reactor.standsBy(), reactor.held(), done], [false, 'held', ['round of held']]);

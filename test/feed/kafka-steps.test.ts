@@ -23,8 +23,8 @@ function consumer() {
   let end: () => void;
   const reading = new Promise<TopicReading['handle']>((resolve) => { began = resolve; });
   const ended = new Promise<void>((resolve) => { end = resolve; });
-  const client: Pick<KafkaClient, 'read' | 'trouble' | 'close'> = {
-    trouble: () => undefined,
+  const client: Pick<KafkaClient, 'read' | 'problem' | 'close'> = {
+    problem: () => undefined,
     read({ handle }) {
       began(handle);
       return ended;
@@ -173,18 +173,18 @@ describe('the fill feed by Kafka: its steps', () => {
         return await taken;
       };
       for (const batches of [old, fresh]) assert.deepEqual(await next(others(batches)), others(batches));
-      assert.equal(following.feed.status().trouble, undefined);
+      assert.equal(following.feed.status().problem, undefined);
       assert.deepEqual(await next(others(newest), old[SILENT]!.length), alone(old[SILENT]!));
       length = 3_000;
-      assert.deepEqual(following.feed.status(), { fromLog: old[SILENT]!.length, repeats: 0, alerts: 0, trouble: `those of partition ${SILENT} have not come` });
+      assert.deepEqual(following.feed.status(), { fromLog: old[SILENT]!.length, repeats: 0, alerts: 0, problem: `those of partition ${SILENT} have not come` });
       assert.deepEqual(await following.take(1), others(newest));
       assert.deepEqual(await following.take(fresh[SILENT]!.length), alone(fresh[SILENT]!));
-      assert.notEqual(following.feed.status().trouble, undefined, 'what the others bring does not end it');
+      assert.notEqual(following.feed.status().problem, undefined, 'what the others bring does not end it');
       // It is back, and brings what was taken from the log once more.
       assert.deepEqual(await next(alone([...old[SILENT]!, ...newest[SILENT]!])), alone(newest[SILENT]!));
       assert.deepEqual(await next(last), last);
       assert.deepEqual(following.feed.status(),
-        { fromLog: old[SILENT]!.length + fresh[SILENT]!.length, repeats: old[SILENT]!.length, alerts: 0, trouble: undefined });
+        { fromLog: old[SILENT]!.length + fresh[SILENT]!.length, repeats: old[SILENT]!.length, alerts: 0, problem: undefined });
       assert.deepEqual(following.told, [
         `warn: messages of the fill feed are taken from the log, not from Kafka: those of partition ${SILENT} have not come`,
         'info: messages of the fill feed come by Kafka again',
@@ -207,7 +207,7 @@ describe('the fill feed by Kafka: its steps', () => {
       await following.stop();
     });
 
-    it('and that has nothing to tell is no trouble', async () => {
+    it('and that has nothing to tell is no problem', async () => {
       const ofIt = byPartition(whole)[SILENT]!.map(({ message: { position } }) => position);
       const before = ofIt.findIndex((position, index) => between(position + 1, ofIt[index + 1] ?? position).flat().length > 1);
       const [from, to] = [ofIt[before]! + 1, ofIt[before + 1]!];

@@ -80,14 +80,14 @@ describe('the watch over a Kafka topic', () => {
   it('tells a difference once, tells that it is mended, and tells it again when it comes back', async () => {
     const { found, told, watch, looksAgain, stop } = watched(OPTIONS);
     await looksAgain();
-    deepEqual([told, watch.trouble()], [[], undefined]);
+    deepEqual([told, watch.problem()], [[], undefined]);
     const short = `the Kafka topic fills has retention.ms=1, not 1209600000 or more: ${ALTER} retention.ms=1209600000`;
     found.options = { ...OPTIONS, 'retention.ms': '1' };
     await looksAgain();
-    deepEqual([told, watch.trouble()], [[`alert: ${short}`], short]);
+    deepEqual([told, watch.problem()], [[`alert: ${short}`], short]);
     found.options = OPTIONS;
     await looksAgain();
-    deepEqual([told.slice(1), watch.trouble()], [['info: the Kafka topic fills is as it must be again'], undefined]);
+    deepEqual([told.slice(1), watch.problem()], [['info: the Kafka topic fills is as it must be again'], undefined]);
     found.options = { ...OPTIONS, 'retention.ms': '1' };
     await looksAgain();
     deepEqual(told.slice(2), [`alert: ${short}`]);
@@ -97,7 +97,7 @@ describe('the watch over a Kafka topic', () => {
   it('says once that it may not describe the options, and goes on', async () => {
     const { told, watch, looksAgain, stop } = watched(undefined);
     await looksAgain();
-    equal(watch.trouble(), undefined);
+    equal(watch.problem(), undefined);
     deepEqual(told, ['warn: the options of the Kafka topic fills are not checked: this user needs the right DescribeConfigs on the topic']);
     await stop();
   });

@@ -75,11 +75,11 @@ describe('kafka: the client', () => {
     await client.send(topic, [message(0, 'before')]);
     await broker.kill();
     const sent = client.send(topic, [message(0, 'during')]);
-    await until('the outage is noticed', () => client.trouble() !== undefined);
+    await until('the outage is noticed', () => client.problem() !== undefined);
     await broker.start();
     await sent;
     await client.send(topic, [message(0, 'after')]);
-    assert.equal(client.trouble(), undefined);
+    assert.equal(client.problem(), undefined);
     assert.deepEqual((await contentOf(client, topic)).map(({ value }) => value.toString()), ['before', 'during', 'after']);
     assert.deepEqual(client.told.map((line) => line.replace(/Kafka: .*/, 'Kafka: …')), ['warn: Kafka: …', 'info: Kafka answers again']);
   });
@@ -92,7 +92,7 @@ describe('kafka: the client', () => {
     await client.send(topic, [message(0, 'a')]);
     await broker.kill();
     const sent = client.send(topic, [message(0, 'b')]);
-    await until('the outage is noticed', () => client.trouble() !== undefined);
+    await until('the outage is noticed', () => client.problem() !== undefined);
     await client.close();
     await read;
     await assert.rejects(sent);
@@ -109,7 +109,7 @@ describe('kafka: the client', () => {
     // What is on its way arrives nowhere, and no end of the connection is told.
     proxy.fate = () => 'withhold';
     const sent = client.send(topic, [message(0, 'during')]);
-    await until('the outage is noticed', () => client.trouble() !== undefined);
+    await until('the outage is noticed', () => client.problem() !== undefined);
     proxy.fate = () => 'pass';
     await sent;
     const direct = open();

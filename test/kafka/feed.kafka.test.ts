@@ -38,7 +38,7 @@ describe('kafka: the fill feed', () => {
     await scene.grow(1_500);
     await follower.hasAll();
     assert.deepEqual(follower.told, []);
-    assert.deepEqual({ ...follower.feed.status(), fromLog: 0 }, { trouble: undefined, fromLog: 0, repeats: 0, alerts: 0 });
+    assert.deepEqual({ ...follower.feed.status(), fromLog: 0 }, { problem: undefined, fromLog: 0, repeats: 0, alerts: 0 });
     await follower.stop();
     const half = follower.messages.slice(0, follower.messages.length / 2);
     const partitions = FEED_START.partitions.map((start, partition) => {
@@ -120,12 +120,12 @@ describe('kafka: the fill feed', () => {
     await scene.grow(500);
     await follower.hasAll();
     assert.match(follower.told[0] ?? '', /^warn: messages of the fill feed are taken from the log, not from Kafka: /);
-    assert.notEqual(follower.feed.status().trouble, undefined);
+    assert.notEqual(follower.feed.status().problem, undefined);
     await broker.start();
     await isPublished();
     await scene.grow(500);
     await follower.hasAll();
-    await until('Kafka is used again', () => follower.feed.status().trouble === undefined);
+    await until('Kafka is used again', () => follower.feed.status().problem === undefined);
     assert.equal(follower.told.at(-1), 'info: messages of the fill feed come by Kafka again');
     assert.equal(follower.feed.status().alerts, 0);
   });

@@ -81,7 +81,7 @@ describe('kafka: the publisher', () => {
     await isAt(publisher, 500);
     await broker.kill();
     await scene.grow(500);
-    await until('it is in trouble', () => publisher.status().trouble !== undefined);
+    await until('it has a problem', () => publisher.status().problem !== undefined);
     assert.equal(publisher.status().position, 500);
     await publisher.stop();
     await broker.start();
@@ -162,7 +162,7 @@ describe('kafka: the publisher', () => {
       /cannot have 3 copies on 1 broker: start more, or set KAFKA_REPLICATION$/);
     await scene.grow(300);
     const publisher = start({ topic: { ...scene.topic, topic: few as typeof scene.topic.topic } });
-    await until('it is refused', () => /has 4 partitions/.test(publisher.status().trouble ?? ''));
+    await until('it is refused', () => /has 4 partitions/.test(publisher.status().problem ?? ''));
     assert.match(publisher.told[0] ?? '', /^alert: the fill feed in \S+ waits: the Kafka topic \S+ has 4 partitions/);
     await client.administer((admin) => admin.deleteTopics({ topics: [few] }));
     await isAt(publisher, 300);
@@ -177,7 +177,7 @@ describe('kafka: the publisher', () => {
         .map(([name, value]) => ({ name, value })),
     }] }));
     const tells = (what: string | undefined) => until(`it tells ${what}`, () => (
-      what === undefined ? publisher.status().topicTrouble === undefined : publisher.status().topicTrouble?.includes(what)));
+      what === undefined ? publisher.status().topicProblem === undefined : publisher.status().topicProblem?.includes(what)));
     await scene.grow(500);
     const publisher = start({ lookMs: 50 });
     await isAt(publisher, 500);
@@ -185,7 +185,7 @@ describe('kafka: the publisher', () => {
     await tells('has retention.ms=3600000, not 1209600000 or more: kafka-configs.sh ');
     await scene.grow(500);
     await isAt(publisher, 1_000);
-    assert.equal(publisher.status().trouble, undefined);
+    assert.equal(publisher.status().problem, undefined);
     await set({ 'cleanup.policy': 'compact' });
     await tells('has cleanup.policy=compact, not delete: kafka-configs.sh ');
     // The brokers refuse a message without a key meanwhile, as every barrier is.

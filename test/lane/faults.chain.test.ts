@@ -142,7 +142,7 @@ describe('chain: lane under faults', () => {
       await on.ask(1, 2, 3);
       await on.until('a warning', () => on.reports.length === 1);
       assert.deepEqual([lane.status().open, await on.rows()], [0, []]);
-      await on.until('the user is told', async () => /no node of chain 31337 answers/.test((await on.user.state())?.trouble?.text ?? ''));
+      await on.until('the user is told', async () => /no node of chain 31337 answers/.test((await on.user.state())?.problem?.text ?? ''));
       on.proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' ? 'drop' : 'pass';
       await on.sent(1, 2, 3);
       await on.until('tried twice', () => on.broadcasts() >= 2);

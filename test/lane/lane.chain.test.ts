@@ -32,7 +32,7 @@ describe('chain: lane', () => {
     await on.ask(1, 2, 3);
     await on.until('mined', async () => await on.count() === 3);
     assert.deepEqual(await on.fates(), [[1, 'sent'], [2, 'sent'], [3, 'sent']], 'not final yet');
-    assert.deepEqual({ ...lane.status(), blockGasLimit: 0 }, { address: on.address, holds: true, open: 3, blockGasLimit: 0, trouble: undefined });
+    assert.deepEqual({ ...lane.status(), blockGasLimit: 0 }, { address: on.address, holds: true, open: 3, blockGasLimit: 0, problem: undefined });
     const tracked = await on.tracked();
     assert.deepEqual([1, 2, 3].flatMap((number) => tracked.get(number)?.txHashes), on.announced);
     assert.deepEqual(await on.nonces(1, 2, 3), [0, 1, 2]);
@@ -174,16 +174,16 @@ describe('chain: lane', () => {
       await on.mineUntilEnded(1);
     });
 
-    it('an account without money: an alert, and the lane\'s trouble; it is sent when the money has come', async () => {
+    it('an account without money: an alert, and the lane\'s problem; it is sent when the money has come', async () => {
       await on.balance(0n);
       await on.start();
       await on.ask(1, 2);
       await on.until('an alert', () => on.reports.length >= 1);
       assert.match(on.reports[0]!, /^alert: .* nonce 0: the key's account cannot pay for the gas: fund it/);
-      await on.until('its trouble', async () => /cannot pay for the gas/.test((await on.user.state())?.trouble?.text ?? ''));
+      await on.until('its problem', async () => /cannot pay for the gas/.test((await on.user.state())?.problem?.text ?? ''));
       await on.balance(10n ** 20n);
       await on.until('mined', async () => await on.count() === 2);
-      await on.until('no trouble', async () => (await on.user.state())?.trouble === undefined);
+      await on.until('no problem', async () => (await on.user.state())?.problem === undefined);
       assert.deepEqual(await on.calls(), [1, 2]);
     });
   });

@@ -47,7 +47,7 @@ describe('prices: coinbase', () => {
       { asset: 'ETH', source: 'coinbase', priceE8: 128_522_000_000n, publishedAtMs: BOUNDARY_MS + 1_000 },
     ]);
     deepEqual(subscription, { type: 'subscribe', product_ids: ['BTC-USD', 'ETH-USD'], channels: ['ticker', 'heartbeat'] });
-    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS, badMessages: 0, trouble: undefined });
+    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS, badMessages: 0, problem: undefined });
   });
 
   const ticker = (part: object): string => JSON.stringify({ type: 'ticker', product_id: 'BTC-USD', price: '5', time: iso(BOUNDARY_MS), ...part });
@@ -89,9 +89,9 @@ describe('prices: coinbase', () => {
     const source = scene.begin(create());
     (await client(1)).socket.close(1008, 'ErrSlowConsume');
     (await client(2)).socket.terminate();
-    equal(source.health().trouble, 'has closed the connection (1008, ErrSlowConsume)');
+    equal(source.health().problem, 'has closed the connection (1008, ErrSlowConsume)');
     await client(3);
-    equal(source.health().trouble, 'has closed the connection (1006)');
+    equal(source.health().problem, 'has closed the connection (1006)');
   });
 
   it('rests as long as a refused handshake asks for, and tells the operator of a refusal that only they can end', async () => {
@@ -125,14 +125,14 @@ describe('prices: coinbase', () => {
     scene.clock.nowMs += 60_001;
     heartbeat('BTC-USD');
     await client(2);
-    equal(source.health().trouble, 'has sent no price of BTC for 60000 ms');
+    equal(source.health().problem, 'has sent no price of BTC for 60000 ms');
   });
 
   it('leaves a server whose message is too large', async () => {
     const source = scene.begin(create());
     (await client(1)).socket.send(`{"type":"x${'x'.repeat(1_100_000)}"}`);
     await client(2);
-    match(source.health().trouble ?? '', /^breaks the connection \(Max payload size exceeded\)/);
+    match(source.health().problem ?? '', /^breaks the connection \(Max payload size exceeded\)/);
   });
 
   it('says that nobody listens there', async () => {

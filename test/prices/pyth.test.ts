@@ -49,7 +49,7 @@ describe('prices: pyth', () => {
     ]);
     deepEqual(ids, [BTC, ETH]);
     deepEqual(hermes.requests.map(({ headers }) => headers.authorization), [`Bearer ${KEY}`]);
-    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS, badMessages: 0, trouble: undefined });
+    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS, badMessages: 0, problem: undefined });
     deepEqual(scene.reports, []);
   });
 
@@ -120,12 +120,12 @@ describe('prices: pyth', () => {
     hermes.refuseNext(...Array.from({ length: 8 }, () => ({ status: 500, body: 'upstream\n' })));
     const source = scene.begin(create());
     await client(1);
-    match(source.health().trouble ?? '', /HTTP 500/);
+    match(source.health().problem ?? '', /HTTP 500/);
     hermes.clients[0]!.price(BTC, { publish_time: SECOND });
     await seen(1);
     deepEqual(scene.pauses, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
     deepEqual(scene.reports, ['warn: pyth answers HTTP 500 (upstream); it is tried again', 'info: pyth: prices come again']);
-    equal(source.health().trouble, undefined);
+    equal(source.health().problem, undefined);
   });
 
   it('does not connect without rest to a server that ends every connection', async () => {
@@ -182,7 +182,7 @@ describe('prices: pyth', () => {
     hermes.refuseNext({ status: 200, body: '{"parsed":[]}', headers: { 'content-type': 'application/json' } });
     const source = scene.begin(create());
     await client(1);
-    equal(source.health().trouble, 'answers with application/json instead of events');
+    equal(source.health().problem, 'answers with application/json instead of events');
   });
 
   it('leaves a server that answers nothing', async () => {
@@ -212,7 +212,7 @@ describe('prices: pyth', () => {
     scene.clock.nowMs += 1;
     write(': No update available\n\n');
     await client(2);
-    equal(source.health().trouble, 'has sent no price of BTC for 60000 ms');
+    equal(source.health().problem, 'has sent no price of BTC for 60000 ms');
   });
 
   it('leaves a server that sends too much without an end', async () => {
@@ -220,7 +220,7 @@ describe('prices: pyth', () => {
     const first = await client(1);
     first.write(`data:${'x'.repeat(1_100_000)}`);
     await client(2);
-    equal(source.health().trouble, 'sends an event of more than 1048576 bytes');
+    equal(source.health().problem, 'sends an event of more than 1048576 bytes');
     await hermes.watch.until('the connection is let go', () => first.response.destroyed);
   });
 
@@ -228,7 +228,7 @@ describe('prices: pyth', () => {
     const source = scene.begin(create());
     (await client(1)).response.destroy();
     await client(2);
-    match(source.health().trouble ?? '', /^breaks the stream off \(/);
+    match(source.health().problem ?? '', /^breaks the stream off \(/);
   });
 
   it('lets everything go when it is closed, at every moment', async () => {

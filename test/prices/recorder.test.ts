@@ -92,7 +92,7 @@ describe('prices: the recorder', () => {
     says(pyth, 101, -49_000);
     await watch.until('it is tried again', () => attempts >= 2);
     match(reports.join(), /^warn: the recorder of prices waits: the log/);
-    match(recorder.status().trouble!, /^the log did not answer/);
+    match(recorder.status().problem!, /^the log did not answer/);
     for (const ms of [-25_000, -1_000, 500, 1_500, 16_000, 40_000, 41_000]) says(pyth, 102, ms);
     failing = undefined;
     deepEqual(await until(5), ['pyth 0 102 500', 'pyth 0 102 1500', 'pyth 0 102 16000', 'pyth 0 102 40000', 'pyth 0 102 41000']);
@@ -105,7 +105,7 @@ describe('prices: the recorder', () => {
     says(pyth, 100, -50_000);
     doubt = 'it jumped';
     says(pyth, 100, -49_000);
-    match(recorder.status().trouble!, /the clock is not trusted: it jumped/);
+    match(recorder.status().problem!, /the clock is not trusted: it jumped/);
     doubt = undefined;
     holds = false;
     says(pyth, 100, -48_000);

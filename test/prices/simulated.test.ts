@@ -50,7 +50,7 @@ describe('prices: simulated', () => {
     deepEqual(scene.observations, [0, 1, 7].flatMap((after) => (['BTC', 'ETH'] as const).map((asset) => (
       { asset, source: 'simulated', priceE8: price(SECOND + after, asset), publishedAtMs: BOUNDARY_MS + after * 1_000 }))));
     equal(scene.pauses[0], 600);
-    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS + 7_999, badMessages: 0, trouble: undefined });
+    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS + 7_999, badMessages: 0, problem: undefined });
   });
 
   it('can all be told later, the same in every process', async () => {

@@ -122,8 +122,8 @@ describe('quick markets whose price sources fail', function () {
       await eventually('there is an alert', () => Promise.resolve(scene.alerts().some((text) => text.includes(marketId)) || undefined));
       assert.equal(scene.alerts().filter((text) => text.includes(`market ${marketId}: no source has told the price of BTC at ${moment}`)).length, 1);
     }
-    for (const { name, connected, trouble } of (await scene.health()).prices[0].sources) {
-      assert.ok(!connected && trouble !== null, `${name}: ${trouble}`);
+    for (const { name, connected, problem } of (await scene.health()).prices[0].sources) {
+      assert.ok(!connected && problem !== null, `${name}: ${problem}`);
     }
     assert.equal((await eventsOf(scene.exchange, 'MarketResolved', await caughtUp(scene.exchange, scene.node))).length, 3);
   });

@@ -49,13 +49,13 @@ describe('quick markets at an exchange on a chain', function () {
   }
   async function quickHealth() {
     const { clock: { trusted }, quickMarkets: [health] } = await readiness<{
-      clock: { trusted: boolean }; quickMarkets: [{ missingMarkets: number; trouble: string | null }];
+      clock: { trusted: boolean }; quickMarkets: [{ missingMarkets: number; problem: string | null }];
     }>(exchange);
     return { trusted, ...health };
   }
   const allAreMade = () => eventually('the markets are there', async () => {
-    const { trusted, missingMarkets, trouble } = await quickHealth();
-    return trusted && trouble === null && missingMarkets === 0 ? true : undefined;
+    const { trusted, missingMarkets, problem } = await quickHealth();
+    return trusted && problem === null && missingMarkets === 0 ? true : undefined;
   });
   /** Lets time leap to shortly before a second, and then pass by itself: a price is heard when it is told, and no market is missing then. */
   async function passTo(second: number): Promise<void> {
@@ -77,12 +77,12 @@ describe('quick markets at an exchange on a chain', function () {
   }
 
   it('wait for a key that may send, and say what it lacks', async () => {
-    const { trouble } = await eventually('the key is checked', async () => {
+    const { problem } = await eventually('the key is checked', async () => {
       const health = await quickHealth();
-      return health.trouble === null ? undefined : health;
+      return health.problem === null ? undefined : health;
     });
     const { marketFactory, quickResolver: resolver } = node.chain.contracts;
-    assert.equal(trouble, `the key ${sender} lacks CREATOR_ROLE at ${marketFactory} and OPERATOR_ROLE at ${resolver}: the contracts' administrator can grant it`);
+    assert.equal(problem, `the key ${sender} lacks CREATOR_ROLE at ${marketFactory} and OPERATOR_ROLE at ${resolver}: the contracts' administrator can grant it`);
     await grant(marketFactory, 'CREATOR_ROLE');
     await grant(resolver, 'OPERATOR_ROLE');
     await allAreMade();

@@ -61,7 +61,7 @@ describe('settlement on a chain', function () {
   const YES = (amount: bigint, spent: bigint) => ({ usdc: (1_000n * USDC) - spent, yes: 1_000n * USDC + amount, no: 1_000n * USDC });
 
   const nothingIsLeft = async () => isDeepStrictEqual(await running.queue(), {
-    chainId: 31_337, waitingFills: 0, sentFills: 0, settlementTrouble: null, oldestWaitingS: null,
+    chainId: 31_337, waitingFills: 0, sentFills: 0, settlementProblem: null, oldestWaitingS: null,
   });
 
   const assertSettledOnce = () => assertEachSettledOnce(running, begin.position);

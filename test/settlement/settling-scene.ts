@@ -72,7 +72,7 @@ export async function setScene({ before = [], fault = {} }: { before?: SceneRequ
   const faulty = async (name: Fault): Promise<void> => { if (scene.fault[name] !== undefined) throw scene.fault[name]; };
   const scene: Omit<Scene, 'options'> = {
     asked: before, listed: new Set(before.map(({ request: { id } }) => id)), reports: [], calls, nextBlock: 0, position: 1_000, fault,
-    losesAnswers: false, state: { address: address('key'), blockGasLimit: undefined, trouble: undefined, seenAtMs: 1 }, holds: 0, chainHas: new Set(),
+    losesAnswers: false, state: { address: address('key'), blockGasLimit: undefined, problem: undefined, seenAtMs: 1 }, holds: 0, chainHas: new Set(),
     match(count, atMs = 0) {
       const fills = new Map(tables.rows.fills);
       const { watermark } = tables.rows;
@@ -96,7 +96,7 @@ export async function setScene({ before = [], fault = {} }: { before?: SceneRequ
         held: () => Promise.resolve(store), watermark: () => tables.rows.watermark,
         history: () => ({ position: scene.position, digest: new Uint8Array(32).fill(7) }),
         barrier: () => scene.nextBlock === 0 ? undefined : { block: scene.nextBlock - 1, blockHash: bytes32('block') },
-        status: () => ({ standby: false, position: 0, trouble: undefined }),
+        status: () => ({ standby: false, position: 0, problem: undefined }),
       },
       log: {
         async read(...asked) {

@@ -68,10 +68,10 @@ describe('settlement: worker', () => {
     await until('it has tried', () => scene.reports.length > 0);
     await until('it has tried again', () => scene.settlement.status().waiting === 2);
     deepEqual([scene.asked, scene.reports], [[], ['warn: chain 5: settlement waits: no node of chain 5 answers: connection refused']]);
-    match(scene.settlement.status().trouble!, /connection refused/);
+    match(scene.settlement.status().problem!, /connection refused/);
     scene.fault = {};
     await request(1);
-    await until('the trouble is over', () => scene.settlement.status().trouble === undefined);
+    await until('the problem is over', () => scene.settlement.status().problem === undefined);
     equal(scene.reports.at(-1), 'info: chain 5: settlement goes on');
   });
 
@@ -108,7 +108,7 @@ describe('settlement: worker', () => {
       await until('it is told', () => scene.reports.length > 0);
       scene.fault = {};
       deepEqual(fillsOf(await asked(1)), [[0, 1]]);
-      await until('the trouble is over', () => scene.settlement.status().trouble === undefined);
+      await until('the problem is over', () => scene.settlement.status().problem === undefined);
     });
   }
 
@@ -153,7 +153,7 @@ describe('settlement: worker', () => {
       'alert: chain 5: fill 2 cannot be sent even alone; it is tried again with growing pauses: it is too large',
     ]);
     await until('it waits', () => scene.settlement.status().waiting === 1);
-    deepEqual([scene.settlement.status().troubled, scene.settlement.status().trouble], [1, undefined]);
+    deepEqual([scene.settlement.status().limited, scene.settlement.status().problem], [1, undefined]);
     deepEqual([...scene.listed].length, 2, 'refused requests are forgotten');
   });
 
@@ -178,7 +178,7 @@ describe('settlement: worker', () => {
       + `fills name orders that are not in the log: ${found}; the log is not what the engine has read`;
     const alerts = [alert('1', 'position 3 of the commands has a command of kind AdvanceClock'),
       alert('14, 15', 'position 29 of the commands has a command of kind AdvanceClock (and 1 more)')];
-    deepEqual([scene.reports, scene.settlement.status().waiting, scene.settlement.status().troubled], [alerts, 3, 3]);
+    deepEqual([scene.reports, scene.settlement.status().waiting, scene.settlement.status().limited], [alerts, 3, 3]);
     scene.fault = {};
     deepEqual(fillsOf(await asked(7)).slice(4).sort(([a = 0], [b = 0]) => a - b), [[1], [14], [15]]);
     deepEqual(scene.reports, alerts);
@@ -235,18 +235,18 @@ describe('settlement: worker', () => {
     deepEqual([scene.listed.has('a'), scene.listed.has('b')], [false, true]);
   });
 
-  it('tells the lane\'s trouble, and its silence while it waits for it', async () => {
+  it('tells the lane\'s problem, and its silence while it waits for it', async () => {
     scene = await setScene({ options: { timings: { pollMs: 1, laneLookMs: 2, laneSilentMs: 40 } } });
-    scene.state = { ...scene.state!, trouble: { text: 'no node answers', sinceMs: 5 } };
-    await until('the lane\'s trouble', () => scene.settlement.status().trouble === 'no node answers');
-    scene.state = { ...scene.state, trouble: undefined };
-    await until('it is over', () => scene.settlement.status().trouble === undefined);
+    scene.state = { ...scene.state!, problem: { text: 'no node answers', sinceMs: 5 } };
+    await until('the lane\'s problem', () => scene.settlement.status().problem === 'no node answers');
+    scene.state = { ...scene.state, problem: undefined };
+    await until('it is over', () => scene.settlement.status().problem === undefined);
     scene.match(2);
     await request(1);
-    await until('silence', () => scene.settlement.status().trouble === 'no process works on the lane');
+    await until('silence', () => scene.settlement.status().problem === 'no process works on the lane');
     scene.state = { ...scene.state, seenAtMs: 2 };
     scene.tell(await request(1), SENT);
-    await until('it is over', () => scene.settlement.status().trouble === undefined);
+    await until('it is over', () => scene.settlement.status().problem === undefined);
   });
 
   it('ends, whatever it waits for', async () => {

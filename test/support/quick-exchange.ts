@@ -87,7 +87,7 @@ export async function quickExchange({ settings = {} }: { readonly settings?: Rec
       await eventually('the clock is trusted', async () => {
         const { clock, relays: [relay] } = await healthOf(exchange);
         // The lane speaks every few seconds, and time has leapt.
-        return clock.trusted && relay.trouble?.includes('no process works') !== true ? true : undefined;
+        return clock.trusted && relay.problem?.includes('no process works') !== true ? true : undefined;
       });
     },
     /** The same while the exchange is stopped. */

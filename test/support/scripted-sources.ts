@@ -32,7 +32,7 @@ export function scriptedSource(
       const told = source.past.filter(([, at]) => at >= fromMs && at <= toMs).map(([usd, at]) => observation(usd, at));
       return Promise.resolve(firstOnly ? told.slice(0, 1) : told);
     },
-    health: () => ({ connected: !source.closed, connections: source.connections, lastHeardMs: undefined, badMessages: 0, trouble: undefined }),
+    health: () => ({ connected: !source.closed, connections: source.connections, lastHeardMs: undefined, badMessages: 0, problem: undefined }),
     close() {
       source.closed = true;
       return Promise.resolve();

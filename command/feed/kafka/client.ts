@@ -66,7 +66,7 @@ export interface TopicReading {
 
 export interface KafkaClient {
   /** Why nothing answers at present; undefined when all is well, or nothing was asked yet. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** The work, with the cluster's administration. While no broker answers, it waits. */
   administer<T>(work: (admin: Admin) => Promise<T>): Promise<T>;
   /**
@@ -88,7 +88,7 @@ const ACKNOWLEDGE_MS = 8_000;
 const CONSUMER = { sessionTimeout: 10_000, heartbeatInterval: 1_000, rebalanceTimeout: 15_000, maxWaitTimeInMs: 200 };
 const COMMIT_EVERY_MS = 1_000;
 const GOODBYE_MS = 2_000;
-/** Shorter troubles, as a change of leaders, are not told. */
+/** Shorter problems, as a change of leaders, are not told. */
 const QUIET_MS = 1_000;
 
 /** Connects at the first use. On Node 24 kafkajs causes one harmless TimeoutNegativeWarning per process. */
@@ -122,7 +122,7 @@ class OpenClient implements KafkaClient {
     });
   }
 
-  trouble(): string | undefined {
+  problem(): string | undefined {
     return this.failure?.text;
   }
 

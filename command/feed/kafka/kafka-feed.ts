@@ -30,7 +30,7 @@ export interface KafkaFeedOptions {
 
 export interface KafkaFeedStatus {
   /** Why messages do not come by Kafka at present; undefined while they do, or there are none. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
   /** How many messages were taken from the log, and how many came again and were dropped. */
   readonly fromLog: number;
   readonly repeats: number;
@@ -45,7 +45,7 @@ export interface KafkaFeed extends FillFeed {
 /** The fill feed of a process, and how it comes. */
 export interface OpenFeed {
   readonly feed: FillFeed;
-  /** How it comes; `trouble` and the counts are Kafka's. */
+  /** How it comes; `problem` and the counts are Kafka's. */
   readonly transport: 'log' | 'kafka';
   status(): KafkaFeedStatus | undefined;
 }
@@ -60,12 +60,12 @@ const ALERT_EVERY_MS = 60_000;
 const ENOUGH_MESSAGES = 2_000;
 
 export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
-  const counts = { fromLog: 0, repeats: 0, alerts: 0, trouble: undefined as string | undefined };
+  const counts = { fromLog: 0, repeats: 0, alerts: 0, problem: undefined as string | undefined };
   return {
     status: () => ({ ...counts }),
     async* follow(from, signal) {
       const client = options.open();
-      const followed = new FollowedFeed(options, { from, signal, counts, troubleOfKafka: () => client.trouble() });
+      const followed = new FollowedFeed(options, { from, signal, counts, problemOfKafka: () => client.problem() });
       const arrivals = createArrivals();
       const reading = keepReading(client, options, {
         signal,
@@ -99,8 +99,8 @@ export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
 interface Following {
   readonly from: FeedPosition;
   readonly signal: AbortSignal;
-  readonly counts: { fromLog: number; repeats: number; alerts: number; trouble: string | undefined };
-  readonly troubleOfKafka: () => string | undefined;
+  readonly counts: { fromLog: number; repeats: number; alerts: number; problem: string | undefined };
+  readonly problemOfKafka: () => string | undefined;
 }
 
 /** A partition's next messages. */
@@ -184,7 +184,7 @@ class FollowedFeed {
 
   /**
    * A partition whose leader is away holds everything up, whatever comes from the others. One from which something comes is behind at most, and
-   * one that has nothing to tell is no trouble.
+   * one that has nothing to tell is no problem.
    */
   async* whenSilent(): AsyncGenerator<FeedBatch> {
     const { look: { atMs, length: due }, options: { silentMs = SILENT_MS } } = this;
@@ -208,22 +208,22 @@ class FollowedFeed {
   /** Tells of messages that had to be taken from the log. Returns whether there are some. */
   private misses(messages: readonly SequencedMessage[]): boolean {
     if (messages.length === 0) return false;
-    const { options: { report }, following: { counts, troubleOfKafka } } = this;
+    const { options: { report }, following: { counts, problemOfKafka } } = this;
     for (const { partition } of messages) this.missed.add(partition);
     // What came before says nothing about now.
     this.heard.clear();
-    const kafka = troubleOfKafka();
+    const kafka = problemOfKafka();
     const why = `those of partition ${[...this.missed].sort().join(', ')} have not come${kafka === undefined ? '' : `: ${kafka}`}`;
-    if (counts.trouble === undefined) report('warn', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
-    counts.trouble = why;
+    if (counts.problem === undefined) report('warn', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
+    counts.problem = why;
     return true;
   }
 
   private mended(): void {
     const { options: { report }, following: { counts } } = this;
-    if (counts.trouble === undefined || this.missed.size > 0) return;
+    if (counts.problem === undefined || this.missed.size > 0) return;
     report('info', 'messages of the fill feed come by Kafka again');
-    counts.trouble = undefined;
+    counts.problem = undefined;
   }
 
   /** What was not given of the outcomes below a length, by default of all that there are now, and without `newer: false` what comes with it. */

@@ -29,9 +29,9 @@ export interface PublisherStatus {
   /** How many messages this process has sent. */
   readonly sent: number;
   /** Why nothing can be published; undefined when it can. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
   /** What of the topic is not as it must be, though messages can be published; undefined when nothing is known to be. */
-  readonly topicTrouble: string | undefined;
+  readonly topicProblem: string | undefined;
 }
 
 export interface Publisher {
@@ -84,8 +84,8 @@ export function runPublisher(options: PublisherOptions): Publisher {
     status() {
       const standby = reactor.standsBy();
       return {
-        standby, position: standby ? undefined : position, sent, trouble: reactor.trouble() ?? client.trouble(),
-        topicTrouble: standby ? undefined : topicWatch.trouble(),
+        standby, position: standby ? undefined : position, sent, problem: reactor.problem() ?? client.problem(),
+        topicProblem: standby ? undefined : topicWatch.problem(),
       };
     },
   };

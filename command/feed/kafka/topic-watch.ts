@@ -7,7 +7,7 @@ import { differences, shapeOf, type TopicOptions, type TopicShape } from './topi
 
 export interface TopicWatch {
   /** What is not as it must be, with the commands that mend it; undefined when nothing is, or nobody has looked. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** Looks until the signal aborts. Never rejects. */
   watch(signal: AbortSignal): Promise<void>;
 }
@@ -34,7 +34,7 @@ export function createTopicWatch(
   }
 
   return {
-    trouble: () => known.length === 0 ? undefined : known.map((text) => `the Kafka topic ${topic} ${text}`).join('\n'),
+    problem: () => known.length === 0 ? undefined : known.map((text) => `the Kafka topic ${topic} ${text}`).join('\n'),
     watch: (signal) => startRounds({
       // While no broker answers, this waits. The publisher makes a topic that is gone again, and begins again when it may not.
       async round() { heard(await orAborted(client.administer((admin) => shapeOf(admin, topic)), signal)); },

@@ -167,23 +167,23 @@ function asFailure(error: unknown): ProviderFailure {
   return error instanceof ProviderFailure ? error : new ProviderFailure(`fails (${messageOf(error)})`);
 }
 
-/** What is known of the stream, and what has been reported of it: each trouble once, and its end. */
+/** What is known of the stream, and what has been reported of it: each problem once, and its end. */
 function createRecord({ name, ports: { now, report } }: StreamOptions) {
   let reported: string | undefined;
-  let health: SourceHealth = { connected: false, connections: 0, lastHeardMs: undefined, badMessages: 0, trouble: undefined };
+  let health: SourceHealth = { connected: false, connections: 0, lastHeardMs: undefined, badMessages: 0, problem: undefined };
   const set = (part: Partial<SourceHealth>): void => { health = { ...health, ...part }; };
   return {
     health: () => health,
     opened() { set({ connected: true, connections: health.connections + 1 }); },
     closed() { set({ connected: false }); },
     priced() {
-      set({ lastHeardMs: now(), trouble: undefined });
+      set({ lastHeardMs: now(), problem: undefined });
       if (reported !== undefined) report('info', `${name}: prices come again`);
       reported = undefined;
     },
-    bad({ message }: BadMessage) { set({ badMessages: health.badMessages + 1, trouble: message }); },
+    bad({ message }: BadMessage) { set({ badMessages: health.badMessages + 1, problem: message }); },
     failed({ message, waitMs, forOperator }: ProviderFailure, failures: number) {
-      set({ trouble: message });
+      set({ problem: message });
       if ((failures === 1 && waitMs === 0) || message === reported) return;
       reported = message;
       report(forOperator ? 'alert' : 'warn', `${name} ${message}; it is tried again`);

@@ -28,7 +28,7 @@ export interface TransactionRow {
 interface LaneRow {
   address: string;
   blockGasLimit: bigint | undefined;
-  trouble: { readonly text: string; readonly sinceMs: number } | undefined;
+  problem: { readonly text: string; readonly sinceMs: number } | undefined;
   seenAtMs: number;
 }
 
@@ -130,11 +130,11 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
       });
       tell(purposes);
     },
-    publish: ({ blockGasLimit, trouble }) => session.query('publish', () => {
+    publish: ({ blockGasLimit, problem }) => session.query('publish', () => {
       const before = tables.lanes.get(`${chainId}:${key}`);
       tables.lanes.set(`${chainId}:${key}`, {
         address, blockGasLimit: blockGasLimit ?? before?.blockGasLimit, seenAtMs: now(),
-        trouble: trouble === undefined ? undefined : { text: trouble, sinceMs: before?.trouble?.sinceMs ?? now() },
+        problem: problem === undefined ? undefined : { text: problem, sinceMs: before?.problem?.sinceMs ?? now() },
       });
     }),
     close: () => closed(session),
