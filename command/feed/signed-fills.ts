@@ -35,7 +35,7 @@ type SignedOrder = Static<typeof SignedOrder>;
 
 export const SignedFillMatched = {
   ...record({
-    ...FillMatched.properties, v: says(Type.Literal(2), 'The version of the message\'s shape.'),
+    ...FillMatchedMessage.properties, v: says(Type.Literal(2), 'The version of the message\'s shape.'),
     makerOrder: says(SignedOrder, 'The order that rested, of `makerNumber`.'),
     takerOrder: says(SignedOrder, 'The order that came, of `takerNumber`.'),
   }),

@@ -68,7 +68,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const failing = new AbortController();
   const signal = AbortSignal.any([options.signal, failing.signal]);
   const outcomes = createCommandOutcomes(log, failed);
-  outcomes.catchUp(recorded);
+  outcomes.begin(recorded);
   function failed(error: Error): void {
     failing.abort(error);
     outcomes.close(error, { hasFailed: true });

@@ -22,7 +22,7 @@ export interface ApiChain extends ApiSigningChain {
 export interface ApiConfig {
   readonly serverTime: number;
   readonly chains: readonly ApiChain[];
-  readonly orderTypes: { readonly ApiOrder: TypedDataField[] };
+  readonly orderTypes: { readonly Order: TypedDataField[] };
   readonly prices: { readonly assets: readonly string[]; readonly sources: readonly string[] };
   readonly quickMarkets: { readonly intervalS: number };
 }

@@ -21,7 +21,7 @@ export interface HistoryCounts {
   readonly settled: number;
   readonly failed: number;
   readonly commands: number;
-  readonly quick: ReturnType<PricesWatch['figures']>;
+  readonly quick: ReturnType<PricesWatch['counts']>;
   readonly relays: RelayCounts;
 }
 

@@ -106,7 +106,7 @@ export function watchPrices({ prices, strikes, broken }: { prices: PriceWorld; s
   };
 }
 
-function countsOf(markets: readonly Market[]): ReturnType<PricesWatch['figures']> {
+function countsOf(markets: readonly Market[]): ReturnType<PricesWatch['counts']> {
   const count = (is: (market: Market) => boolean): number => markets.filter(is).length;
   return { opened: markets.length, decided: count(({ outcome }) => outcome !== undefined), resolved: count(({ resolved }) => resolved) };
 }
