@@ -35,7 +35,8 @@ export function createAlerts({ report, now }: AlertOptions): (readings: readonly
     const nowMs = now();
     const before = due;
     due = new Map(found.flatMap(({ alerts, samples }) => alerts.flatMap((alert) => (
-      samples.filter(({ value, selfLogged }) => isDue(alert, value) && !selfLogged.includes(alert.name)).map((sample) => look(alert, sample, nowMs))))));
+      samples.filter(({ value, selfLogged }) => isDue(alert, value) && !selfLogged.includes(alert.name))
+        .map((sample) => look(alert, sample, nowMs))))));
     for (const [key, { said, sinceMs }] of before) {
       if (said !== undefined && !due.has(key)) report('info', `over after ${wholeSeconds(nowMs - sinceMs)} s: ${said}`);
     }

@@ -2,7 +2,9 @@
 import { messageOf } from '../../engine/report.js';
 import { within } from '../../engine/waiting.js';
 
-export type ProbeResult<T> = { readonly answers: true; readonly value: T } | { readonly answers: false; readonly error: string; readonly cause?: unknown };
+export type ProbeResult<T>
+  = | { readonly answers: true; readonly value: T }
+    | { readonly answers: false; readonly error: string; readonly cause?: unknown };
 
 export interface Probe<T> {
   /** Asks, unless somebody is asking or the latest answer is fresh. Resolves within the time limit and never rejects. */

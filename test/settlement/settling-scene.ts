@@ -196,7 +196,9 @@ export interface Story extends Scene {
 }
 
 /** As many requests as are due are asked, unless `one`: then one at a time. */
-export async function story(rules: Partial<QueueRules> = {}, { one = false, before }: { one?: boolean; before?: SceneRequest[] } = {}): Promise<Story> {
+export async function story(
+  rules: Partial<QueueRules> = {}, { one = false, before }: { one?: boolean; before?: SceneRequest[] } = {},
+): Promise<Story> {
   const scene = await setScene(before === undefined ? {} : { before });
   let [nowMs, ids] = [0, 0];
   let worker: SettlementWorker;

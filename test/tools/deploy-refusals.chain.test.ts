@@ -148,7 +148,9 @@ describe('service: a deployment is refused', function () {
     await refused(/^CannotDeploy: --relayer: is the operator too/, { requested: { relayer: valuable.operator! } });
     await refused(/^CannotDeploy: --quick-operator: is the operator too/, { requested: { quickOperator: valuable.operator! } });
     await refused(/^CannotDeploy: --quick-operator: is the relayer too/, { requested: { relayer: valuable.quickOperator! } });
-    await refused(/^CannotDeploy: --quick-operator: is the operator too/, { requested: { testnet: true, operator: address, quickOperator: address } });
+    await refused(/^CannotDeploy: --quick-operator: is the operator too/, {
+      requested: { testnet: true, operator: address, quickOperator: address },
+    });
     const polygon = { ...scene.rpc, chainId: 137 };
     await refused(/^CannotDeploy: --testnet: chain 137 \(Polygon\) is not a test network$/, { requested: { testnet: true }, rpc: polygon });
   });

@@ -172,7 +172,9 @@ describe('service: a deployment', function () {
     await scene.chain.rpc('eth_sendTransactionSync', [{ from: address(admin), to: settlement, data }]);
     await assert.rejects(scene.run(deployer, directory, { requested: valuable }), new RegExp(`^CannotDeploy: Settlement: ${address(operator)} does not have OPERATOR_ROLE\n`));
     await scene.chain.rpc('anvil_setCode', [quickResolver, await scene.rpc.request('eth_getCode', [settlement, 'latest'])]);
-    await assert.rejects(scene.run(deployer, directory, { requested: valuable }), /QuickResolver: the code at 0x\w+ is not what the sources compile to/);
+    await assert.rejects(
+      scene.run(deployer, directory, { requested: valuable }), /QuickResolver: the code at 0x\w+ is not what the sources compile to/,
+    );
     await scene.chain.rpc('evm_revert', [snapshot]);
   });
 

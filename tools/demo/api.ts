@@ -29,7 +29,12 @@ export interface ApiConfig {
 
 export interface ApiLevel { readonly price: number; readonly size: number }
 export interface ApiBook { readonly bids: readonly ApiLevel[]; readonly asks: readonly ApiLevel[] }
-export interface ApiTrade extends ApiLevel { readonly buyer: string; readonly seller: string; readonly txHash: string; readonly settlementStatus: string }
+export interface ApiTrade extends ApiLevel {
+  readonly buyer: string;
+  readonly seller: string;
+  readonly txHash: string;
+  readonly settlementStatus: string;
+}
 export interface ApiPosition { readonly yesShares: number; readonly noShares: number; readonly totalInvested?: number }
 export interface ApiEntry {
   readonly position: number;

@@ -62,7 +62,9 @@ export interface SignedFields {
 }
 
 /** Signs a message of an action; `marketId` is for actions whose nonces are keyed. */
-export type Sign = (wallet: WalletSigner, action: string, wish: MessageFields, options?: SignOptions & { readonly marketId?: string }) => Promise<SignedFields>;
+export type Sign = (
+  wallet: WalletSigner, action: string, fields: MessageFields, options?: SignOptions & { readonly marketId?: string },
+) => Promise<SignedFields>;
 
 export function requestSigner({ chain: { chainId, signedActions }, get, deadline: byDefault, signed }: RequestSignerParts): Sign {
   async function nonceOf(owner: string, kind: string, marketId?: string): Promise<bigint> {
@@ -131,7 +133,9 @@ export function bodiesSignedBy(sign: Sign, { chainId, contracts }: Pick<ApiSigni
       const permit = await sign(wallet, 'bond-permit', { owner: wallet.address, spender: oracleResolver, value: bond });
       return { ...body, bondPermitDeadline: permit.deadline, bondV: permit.v, bondR: permit.r, bondS: permit.s };
     },
-    async settlement(wallet: WalletSigner, { market, marketId, winningOutcome = 0 }: Resolved & { winningOutcome?: number }, options: SignOptions = {}) {
+    async settlement(
+      wallet: WalletSigner, { market, marketId, winningOutcome = 0 }: Resolved & { winningOutcome?: number }, options: SignOptions = {},
+    ) {
       const signed = await sign(wallet, 'settle-market', { market, settler: wallet.address, winningOutcome }, { ...options, marketId });
       return { chainId, marketAddress: market, settler: wallet.address, winningOutcome, ...signed };
     },

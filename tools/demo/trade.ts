@@ -124,7 +124,9 @@ export async function showHistory(api: Api, position: number): Promise<void> {
 }
 
 /** Shows the history's entry of the bid, and checks that the settlement transaction has anchored the digest that the history has. */
-export async function showAnchor(api: Api, side: ChainSide, { bid, txHash }: { readonly bid: ApiPlacedOrder; readonly txHash: string }): Promise<void> {
+export async function showAnchor(
+  api: Api, side: ChainSide, { bid, txHash }: { readonly bid: ApiPlacedOrder; readonly txHash: string },
+): Promise<void> {
   await showHistory(api, bid.position);
   const anchor = await side.anchored(txHash);
   say(`The transaction anchored position ${anchor.position} of the history with digest ${anchor.digest}`);

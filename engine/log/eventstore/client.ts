@@ -167,7 +167,10 @@ function createChecks({ reading, appending, asking, state }: Connections, placeO
  * written. The question is repeated until it is answered, and outlives the attempt that asked it, so that a connection that takes longer than
  * an attempt comes about all the same, and a server that is back is noticed at once.
  */
-function confirmation(over: EventStoreConnection, { ask, signal }: { readonly ask: (stream: Stream) => Promise<unknown>; readonly signal: AbortSignal }) {
+function confirmation(
+  over: EventStoreConnection,
+  { ask, signal }: { readonly ask: (stream: Stream) => Promise<unknown>; readonly signal: AbortSignal },
+) {
   let confirmed: ReturnType<EventStoreConnection['client']> | undefined;
   let confirming: Promise<boolean> | undefined;
   let latest: unknown;
