@@ -72,6 +72,8 @@ export interface Endpoint {
   readonly limit: 'orders' | 'reads' | 'none';
   /** As how many requests one with this body counts; 1 when absent. */
   readonly weight?: (body: Buffer) => number;
+  /** The most entries of an answer, where `/api/v1/config` shows them among its limits, under this name. */
+  readonly shownLimit?: { readonly name: string; readonly value: number; readonly description: string };
   /** Whether the endpoint reads read models: it then waits for `X-Min-Log-Position` and answers with `X-Log-Position`. */
   readonly consistent: boolean;
 }
