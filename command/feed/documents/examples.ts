@@ -16,7 +16,7 @@ const bytes32 = (digits: string) => `0x${digits.repeat(32)}`;
 const [chainId, marketId, txHash, at] = [31_337, bytes32('4d'), bytes32('7e'), 1_790_000_000_000];
 const [alice, bob] = ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8', '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc'];
 const order = {
-  kind: 'PlaceOrder', v: 2, marketId, outcome: YES, price: 520_000, expiration: '1798675200', signature: `${bytes32('11')}${'22'.repeat(32)}1b`,
+  marketId, outcome: YES, price: 520_000, expiration: '1798675200', signature: `${bytes32('11')}${'22'.repeat(32)}1b`, kind: 'PlaceOrder', v: 2,
 } as const;
 
 /** Bob offers ten shares, Alice buys six and then four; the chain settles the first fill and refuses the second. */
@@ -32,7 +32,7 @@ const COMMANDS: readonly Command[] = [
   { kind: 'SubmitSettlement', v: 1, at: at + 6_000, chainId, txHash, fills: [0, 1] },
   { kind: 'SettleFill', v: 1, at: at + 9_000, fill: 0, txHash, fact: { chainId, block: 118, logIndex: 4 } },
   {
-    kind: 'FailFill', v: 2, at: at + 9_000, fill: 1, txHash, reason: 'buyer_insufficient_balance', culprit: 'buyer', countDefault: true,
+    kind: 'FailFill', v: 2, countDefault: true, at: at + 9_000, fill: 1, txHash, reason: 'buyer_insufficient_balance', culprit: 'buyer',
     fact: { chainId, block: 118, logIndex: 5 },
   },
   { kind: 'AdvanceChain', v: 1, at: at + 10_000, chainId, block: 118, blockHash: bytes32('6b') },

@@ -58,6 +58,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [name, text] of Object.entries(publishedFiles())) {
     writeFileSync(join(process.cwd(), FOLDER, name), text);
     process.stdout.write(`${FOLDER}/${name}\n`);
-  }  writeFileSync(join(process.cwd(), PAGE), pageWithExamples(readFileSync(join(process.cwd(), PAGE), 'utf8')));
+  } writeFileSync(join(process.cwd(), PAGE), pageWithExamples(readFileSync(join(process.cwd(), PAGE), 'utf8')));
   process.stdout.write(`${PAGE}\n`);
 }
