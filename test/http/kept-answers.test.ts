@@ -56,11 +56,6 @@ describe('service: answers that clients keep', () => {
     }
   });
 
-  it('is an error with its body where the answer is one, whatever the client has', async () => {
-    reply = { ...reply, status: 409 };
-    assert.deepEqual(await get({ 'If-None-Match': '*' }).then(({ status, body }) => [status, body.toString()]), [409, BODY]);
-  });
-
   it('is compressed for those who take gzip, and for nobody else', async () => {
     for (const takes of ['gzip', 'br, GZIP', '*', 'gzip;q=0.1, *;q=0', 'deflate, x-gzip']) {
       const { headers, body } = await get({ 'Accept-Encoding': takes });
