@@ -1,5 +1,6 @@
 /** `npm run tool -- market create|list|arbitrate`: markets of a running exchange. Exit codes: 1 when it cannot be done, 2 for wrong arguments. */
 import { Command } from 'commander';
+import { CATEGORIES, type Category } from '../engine/records/fields.js';
 import { pause } from '../engine/waiting.js';
 import { secondsOf } from './token/token-arguments.js';
 import { SettingError } from '../service/settings.js';
@@ -7,7 +8,7 @@ import { Refused, createApi, type ApiChain, type ApiConfig, type ApiMarket } fro
 import { DEFAULT_BOND, bondText } from './deploy/oracle.js';
 import { arbitrate, createMarket, leastBond, type MarketChain } from './market/chain.js';
 import { KEY_VARIABLE, keyFrom } from './market/key.js';
-import { CATEGORIES, categoryOf, collateralOf, descriptionOf, marketIdOf, questionOf, type Category } from './market/terms.js';
+import { categoryOf, collateralOf, descriptionOf, marketIdOf, questionOf } from './market/terms.js';
 import { argument, toolAction } from './terminal/tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';

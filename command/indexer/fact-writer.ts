@@ -1,6 +1,6 @@
 /** Appends facts to the history as commands, in the chain's order. Sends each batch only once the previous one is durable. */
 import { encodeCommand, MalformedRecord, recordId, type CommandOutcome } from '../../engine/records/codec.js';
-import { fittingRecords } from '../../engine/log/append-check.js';
+import { fittingRecords } from '../../engine/log/appender.js';
 import { RecordTooLarge, type NewRecord } from '../../engine/log/log.js';
 import type { ChainCursor } from '../../engine/run/view.js';
 import type { BlockName } from '../chain/block-range.js';

@@ -1,6 +1,6 @@
 /** Turns chain events into the commands that record them, in the chain's order. Pure: the same events always give the same facts. */
 import type { Command } from '../../engine/records/commands.js';
-import { NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
+import { CATEGORIES, NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
 import type { RawChainEvent } from '../chain/block-range.js';
 import type { Chain } from '../chain/chain.js';
 import { readEvent, UndecodableEvent, type ChainEvent, type ChainEventArgs } from './chain-events.js';
@@ -108,7 +108,6 @@ class Unrecordable extends Error {
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const ZERO_BYTES32 = `0x${'0'.repeat(64)}`;
-const CATEGORIES = ['defi', 'protocol', 'stablecoin', 'general'] as const;
 const MARKET_KINDS = ['standard', 'quick'] as const;
 const MAX_QUESTION = 1_000;
 const MAX_DESCRIPTION = 10_000;

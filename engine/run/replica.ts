@@ -2,9 +2,8 @@
  * The replica follows the recorded commands and steps the engine with each, so it knows every outcome as soon as the command is in the log.
  * With a recorder it also writes the outcomes. Without one it compares them with the outcomes that another process writes.
  */
-import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
-import { formatDigest } from '../records/digest.js';
-import { fewerCommands, rangeOf } from '../log/known.js';
+import { decodeOutcome, formatDigest, type CommandOutcome } from '../records/codec.js';
+import { fewerCommands, rangeOf } from '../log/tail.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type Log } from '../log/log.js';
 import { createChecker } from './checker.js';
 import { createEngine, type Engine, type Step } from './engine.js';

@@ -103,6 +103,7 @@ export const listOrders = defineEndpoint({
     marketId: inQuery('market', kind.optional(kind.marketId), { description: 'Only orders in this market.', example: example.marketId }),
     ...pages,
   },
+  shownLimit: { name: 'maxOrdersPerPage', value: ORDERS_LIMIT.max, description: 'Most open orders in an answer.' },
   answer: {
     description: 'The open orders.',
     schema: field.answer('OpenOrders', { orders: Type.Array(field.answer('OpenOrder', openOrder)), count: AllOpen, next: field.Next, nextCursor: NextCursor }),

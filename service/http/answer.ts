@@ -6,7 +6,7 @@ import { discardBody } from './body.js';
 import type { StreamConnections } from './connections.js';
 import type { AppEnding } from './ending.js';
 import { addressKey } from './limits.js';
-import type { Observer } from './observe.js';
+import type { Observer } from '../status/metrics.js';
 import { COMMON_HEADERS } from './security.js';
 import type { Middleware, StepRequest, StepResponse } from './step.js';
 

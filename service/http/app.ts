@@ -11,7 +11,7 @@ import { StreamConnections } from './connections.js';
 import { notEnding, stop } from './ending.js';
 import { answerErrors } from './errors.js';
 import type { Limiters } from './limits.js';
-import type { Observer } from './observe.js';
+import type { Observer } from '../status/metrics.js';
 import {
   bearerToken, clientAddress, minLogPosition, onlyOwnPages, otherMethods, parseQuery, preflight,
   wellFormed, withoutCors, type WaitForPosition,

@@ -1,7 +1,7 @@
 /** Reads a request's body from its stream, within a limit. Clients may stop, be slow or send too much. */
 import type { IncomingMessage } from 'node:http';
 import { RequestError } from '../../engine/records/errors.js';
-import type { Body } from '../api/body.js';
+import type { Body } from '../api/endpoint.js';
 import type { ClientError } from '../api/errors.js';
 import type { Middleware } from './step.js';
 

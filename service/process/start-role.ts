@@ -26,7 +26,7 @@ import { orderReadsIn } from '../../query/order-reads.js';
 import { createOrderLookup } from '../../query/orders/order.js';
 import { mostPriceStreams } from '../../query/price-stream.js';
 import { serve, type ServingRole } from '../api/endpoint.js';
-import { requestObserver } from '../http/observe.js';
+import { requestObserver } from '../status/metrics.js';
 import { NO_TOPIC, minInsyncOf } from '../kafka-settings.js';
 import { reportTo } from '../logger.js';
 import { createRecurring } from '../recurring.js';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Rpc } from '../../command/chain/chain.js';
-import { formatDigest } from '../../engine/records/digest.js';
+import { formatDigest } from '../../engine/records/codec.js';
 import { projections } from '../../projections/catalogue.js';
 import type { ChainTail } from './chain/chain-tail.js';
 import { createChainAudit, type ChainAudit } from './chain/chain-audit.js';

@@ -1,7 +1,7 @@
 /** An audit's checkpoint: the engine's state, how far everything was checked, and what was counted; one file, replaced atomically. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { formatDigest } from '../../engine/records/digest.js';
+import { formatDigest } from '../../engine/records/codec.js';
 import type { Engine } from '../../engine/run/engine.js';
 import { decodeSnapshot, encodeSnapshot, type Restored } from '../../engine/run/snapshot.js';
 import { viewOf } from '../../engine/run/view.js';

@@ -1,5 +1,5 @@
 /** What an audit's end means for each check: counts, checks that were not made and why, and what a reader should know beside them. */
-import { formatDigest } from '../../engine/records/digest.js';
+import { formatDigest } from '../../engine/records/codec.js';
 import type { AuditOptions, AuditEnd } from './audit-options.js';
 import type { CheckName } from './difference.js';
 import { checkReports, type AuditReport } from './report.js';

@@ -1,11 +1,10 @@
 /** Backs up the log of a running exchange, checks a backup by replaying it, and restores one into an empty log, whatever the store. */
-import { LARGEST_APPEND } from '../../engine/log/append-check.js';
-import { fewerCommands } from '../../engine/log/known.js';
+import { LARGEST_APPEND } from '../../engine/log/appender.js';
+import { fewerCommands } from '../../engine/log/tail.js';
 import { WrongPosition, type Log, type LogRecord, type NewRecord, type Stream } from '../../engine/log/log.js';
-import { decodeOutcome } from '../../engine/records/codec.js';
+import { decodeOutcome, formatDigest } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { HistoryDiffers } from '../../engine/run/history-differs.js';
-import { formatDigest } from '../../engine/records/digest.js';
 import { readBackupFile, writeBackupFile, type BackupEntry, type Lengths } from './backup-file.js';
 
 /** How far a history goes, and the digest of all commands in it. */

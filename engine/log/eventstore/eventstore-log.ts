@@ -5,14 +5,12 @@
  * there. The server's `ANY` is never used: it knows repeated ids from a bounded cache only.
  */
 import { retrying } from '../../waiting.js';
-import { checkAppend, checkPosition } from '../append-check.js';
-import { AttemptFailed, createAppender, TAKEN, type AppendAttempt } from '../appender.js';
-import { createHandleFailure, readOverlapping } from '../known.js';
+import { checkAppend, checkPosition, AttemptFailed, createAppender, TAKEN, type AppendAttempt } from '../appender.js';
+import { createHandleFailure, readOverlapping, createTail, PAGE_RECORDS } from '../tail.js';
 import {
   BrokenSequence, LogRefused, LogUnavailable, UnusableLog, type Log, type LogOptions, type LogRecord, type NewRecord, type Stream,
 } from '../log.js';
 import { onceMore, readUntilAborted } from '../reading.js';
-import { createTail, PAGE_RECORDS } from '../tail.js';
 import { connectEventStore, LEAST_CONNECT_MS, type EventStore } from './client.js';
 import { canPass, maybeWritten } from './faults.js';
 import { createStandingSubscription } from './subscription.js';

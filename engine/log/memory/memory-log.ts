@@ -2,11 +2,9 @@
  * The log in memory, for tests and simulations. Handles of one store see the same records, like processes that share a database.
  */
 import { createBell, type Bell } from '../../waiting.js';
-import { checkAppend, checkPosition } from '../append-check.js';
-import { createAppender, LOST, TAKEN, type Attempted, type AppendPlace } from '../appender.js';
-import { createHandleFailure, createKnown, replaced } from '../known.js';
+import { checkAppend, checkPosition, createAppender, LOST, TAKEN, type Attempted, type AppendPlace } from '../appender.js';
+import { createHandleFailure, createKnown, replaced, PAGE_RECORDS } from '../tail.js';
 import { LogUnavailable, type Log, type LogOptions, type LogRecord, type NewRecord, type Stream } from '../log.js';
-import { PAGE_RECORDS } from '../tail.js';
 
 /** The records of both streams; they outlive a handle. */
 export interface MemoryStore {

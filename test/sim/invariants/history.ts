@@ -1,10 +1,9 @@
 /** What the log must be after every step: one engine's outcomes and digests, facts as the final chain has them, holdings as on the chain. */
 import { createReferenceEngine } from '../../reference/engine.js';
 import { createEngine } from '../../../engine/run/engine.js';
-import { decodeCommand, decodeOutcome, type CommandOutcome } from '../../../engine/records/codec.js';
+import { decodeCommand, decodeOutcome, formatDigest, type CommandOutcome } from '../../../engine/records/codec.js';
 import type { Command } from '../../../engine/records/commands.js';
 import type { Event } from '../../../engine/records/events.js';
-import { formatDigest } from '../../../engine/records/digest.js';
 import { viewOf, type EngineView } from '../../../engine/run/view.js';
 import type { Running } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';

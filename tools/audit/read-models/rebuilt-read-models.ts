@@ -2,8 +2,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeOutcome } from '../../../engine/records/codec.js';
-import { DigestChain } from '../../../engine/records/digest.js';
+import { encodeOutcome, DigestChain } from '../../../engine/records/codec.js';
 import { advance } from '../../../projections/checkpoint.js';
 import { openSession, type Session } from '../../../projections/database.js';
 import { foldInto } from '../../../projections/folding.js';
