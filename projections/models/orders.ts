@@ -1,6 +1,6 @@
 /** The `orders` projection: every order with its remaining size, and the book levels of the resting orders, now and in the past. */
 import type {
-  FillFailed, FillMatched, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
+  FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
 } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
@@ -10,8 +10,8 @@ import {
 
 /**
  * `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. `size` is as signed, or as reduced since:
- * `reductions` has what an order was reduced to, and by how much. `open_orders` counts each trader's open orders per market, without zeros;
- * `chain_id` is null for a market that was never opened.
+ * `reductions` has what an order was reduced to, and by how much. Open orders are not counted here, since every order would pay for it; a
+ * trader has no more than MAX_OPEN_ORDERS of them, and `orders_open_by_trader` finds these.
  */
 const TABLES = [`
 create table orders (
@@ -40,17 +40,6 @@ create table reductions (
   reduced numeric(20) not null,
   at_ms bigint not null,
   primary key (order_number, position)
-)`, `
-create table open_orders (
-  trader bytea not null,
-  market_id bytea not null,
-  chain_id bigint,
-  orders bigint not null,
-  primary key (trader, market_id)
-)`, `
-create table order_markets (
-  market_id bytea primary key,
-  chain_id bigint not null
 )`, ...LEVEL_TABLES];
 
 const LOAD_ORDERS = {
@@ -60,42 +49,22 @@ const LOAD_ORDERS = {
     from orders where number = any ($1::bigint[])`,
 };
 
-const ADD_MARKETS = {
-  name: 'add_order_markets',
-  text: 'insert into order_markets (market_id, chain_id) select * from unnest($1::bytea[], $2::bigint[])',
-};
-
-/**
- * Writes new orders, the changed fields of older ones, and the counts of open ones. One statement, because each statement costs a round trip.
- * $23 is 1 for an older order that is open again, and -1 for one that is open no more.
- */
+/** Writes new orders and the changed fields of older ones. One statement, because each statement costs a round trip. */
 const WRITE_ORDERS = {
   name: 'write_orders',
   text: `
     with changed as (
       update orders set remaining = now.remaining, status = now.status, closed_at_ms = now.closed_at_ms,
         closed_position = now.closed_position, close_reason = now.close_reason
-      from unnest($17::bigint[], $18::numeric[], $19::smallint[], $20::bigint[], $21::bigint[], $22::text[], $23::smallint[])
-        as now (number, remaining, status, closed_at_ms, closed_position, close_reason, change)
+      from unnest($17::bigint[], $18::numeric[], $19::smallint[], $20::bigint[], $21::bigint[], $22::text[])
+        as now (number, remaining, status, closed_at_ms, closed_position, close_reason)
       where orders.number = now.number
-      returning orders.trader, orders.market_id, now.change
-    ), made as (
-      insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
-        remaining, status, closed_at_ms, closed_position, close_reason)
-      select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
-        $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::numeric[], $13::smallint[], $14::bigint[], $15::bigint[],
-        $16::text[])
-      returning trader, market_id, case when status = 0 then 1 else 0 end as change
-    ), counted as (
-      select trader, market_id, sum(change) as change from (select * from changed union all select * from made) each
-      group by trader, market_id having sum(change) <> 0
     )
-    merge into open_orders
-    using (select trader, market_id, chain_id, change from counted left join order_markets using (market_id)) as counted
-      on open_orders.trader = counted.trader and open_orders.market_id = counted.market_id
-    when matched and open_orders.orders + counted.change = 0 then delete
-    when matched then update set orders = open_orders.orders + counted.change
-    when not matched then insert (trader, market_id, chain_id, orders) values (counted.trader, counted.market_id, counted.chain_id, counted.change)`,
+    insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
+      remaining, status, closed_at_ms, closed_position, close_reason)
+    select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
+      $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::numeric[], $13::smallint[], $14::bigint[], $15::bigint[],
+      $16::text[])`,
 };
 
 /** Writes reductions, and the new sizes of their orders. Few batches have any. */
@@ -141,18 +110,16 @@ interface Changes {
   readonly accepted: Map<number, NewOrder>;
   readonly older: Set<number>;
   readonly steps: { readonly event: Step; readonly outcome: FoldedOutcome }[];
-  readonly opened: MarketOpened[];
 }
 
 const ORDER_EVENTS: Handlers<Changes> = {
-  MarketOpened: ({ opened }, event) => { opened.push(event); },
   OrderAccepted: ({ accepted }, event, { at }) => { accepted.set(event.orderNumber, { event, at }); },
   FillMatched: changeBoth, FillFailed: changeBoth,
   OrderCancelled: changeOne, OrderReduced: changeOne, OrderReinstated: changeOne,
 };
 
 export const orders: Projection = {
-  name: 'orders', version: 4, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 5, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const open = remember<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();
@@ -178,22 +145,14 @@ function touch({ accepted, older }: Changes, number: number): void {
 }
 
 async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: Remembered<number, OrderState>): Promise<void> {
-  const { accepted, older, steps, opened } = foldEvents(ORDER_EVENTS, batch, {
-    accepted: new Map(), older: new Set<number>(), steps: [], opened: [],
-  });
-  if (opened.length > 0) {
-    await query(ADD_MARKETS, [byteaArray(opened.map(({ marketId }) => marketId)), int8Array(opened.map(({ chainId }) => chainId))]);
-  }
+  const { accepted, older, steps } = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [] });
   if (accepted.size === 0 && older.size === 0) return;
   const changed = [...older];
   const states = await statesOf(changed, open, query);
-  const isOpen = (number: number) => Number(stateOf(states, number).status === OPEN);
-  const wasOpen = changed.map(isOpen);
   for (const [number, { event }] of accepted) states.set(number, openWith(BigInt(event.size)));
   for (const { event, outcome } of steps) apply(event, outcome, states);
   await query(WRITE_ORDERS, [
     ...newColumns([...accepted.values()], states), int8Array(changed), ...stateColumns(changed.map((number) => stateOf(states, number))),
-    int2Array(changed.map((number, i) => isOpen(number) - (wasOpen[i] ?? 0))),
   ]);
   await writeReductions(steps, query);
   for (const [number, state] of states) {

@@ -13,7 +13,7 @@ import { answerErrors } from './errors.js';
 import type { Limiters } from './limits.js';
 import type { Observer } from './observe.js';
 import {
-  bearerToken, clientAddress, commonHeaders, minLogPosition, onlyOwnPages, otherMethods, parseQuery, preflight,
+  bearerToken, clientAddress, minLogPosition, onlyOwnPages, otherMethods, parseQuery, preflight,
   wellFormed, withoutCors, type WaitForPosition,
 } from './small-steps.js';
 import type { ErrorStep, Found, Next, Step, StepRequest, StepResponse } from './step.js';
@@ -67,14 +67,13 @@ export function createApp(options: AppOptions): App {
   const client = clientAddress(trustProxy);
   app.use(client, wellFormed);
   for (const [path, page] of Object.entries(pages)) app.use(path, withoutBody, page);
-  app.use(commonHeaders);
   addEndpoints(app, options, parts);
   app.use(() => { throw new RequestError('not_found'); });
   app.use(errors);
 
   // What traders send most has a fixed path and no query: the same steps, without a router.
   const direct = new Map(options.routes.filter(({ endpoint }) => endpoint.method === 'POST' && !endpoint.path.includes('{'))
-    .map((route) => [route.endpoint.path, [client, wellFormed, commonHeaders, ...stepsOf(route, options, parts)]]));
+    .map((route) => [route.endpoint.path, [client, wellFormed, ...stepsOf(route, options, parts)]]));
 
   return {
     connections: new Set(),
@@ -147,7 +146,7 @@ const NONE: Readonly<Record<string, string>> = {};
  * as Express does.
  */
 function runSteps(steps: readonly Step[], failed: ErrorStep, request: IncomingMessage, response: ServerResponse): void {
-  const ours: StepRequest = Object.assign(request, { params: NONE, query: NONE, fresh: false, originalUrl: request.url ?? '', body: undefined });
+  const ours: StepRequest = Object.assign(request, { params: NONE, query: NONE, originalUrl: request.url ?? '', body: undefined });
   const answer = Object.assign(response, { locals: {} as Found });
   runFrom(0, { steps, failed, request: ours, response: answer });
 }

@@ -58,8 +58,8 @@ function limiter(name: string, limit: number, windowS: number): Limiter {
     return Math.max(1, Math.ceil(((resetTime?.getTime() ?? 0) - Date.now()) / 1_000));
   };
   const tell = (request: object, response: StepResponse, remaining: number): void => {
-    response.setHeader('RateLimit', `"${name}"; r=${Math.max(0, remaining)}; t=${secondsLeft(request)}`);
-    response.setHeader('RateLimit-Policy', policy);
+    const state = `"${name}"; r=${Math.max(0, remaining)}; t=${secondsLeft(request)}`;
+    response.locals.limitHeaders = { 'RateLimit': state, 'RateLimit-Policy': policy };
   };
   return {
     count: (request, response, next) => count(request, response, (error?: unknown) => {

@@ -6,32 +6,13 @@ import type { Endpoint } from '../api/endpoint.js';
 import type { ClientError } from '../api/errors.js';
 import { isLoopback } from '../settings.js';
 import type { Ending } from './ending.js';
-import { dataHeaders } from './security.js';
+import { DATA_HEADERS } from './security.js';
 import { send, type ClientSignals } from './answer.js';
 import type { Step } from './step.js';
 
-/** Any web page may read an answer. */
-const FOR_ANY_PAGE: readonly (readonly [name: string, value: string])[] = [
-  ['Access-Control-Allow-Origin', '*'],
-  [
-    'Access-Control-Expose-Headers',
-    'X-Log-Position, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
-  ],
-];
-
-/** Of every answer: nobody may keep it, and it is data, not a page (helmet). */
-export const COMMON_HEADERS = new Map<string, string>([
-  ...FOR_ANY_PAGE, ['Cache-Control', 'no-store'], ...dataHeaders(),
-]);
-
-export const commonHeaders: Step = (_request, response, next) => {
-  response.setHeaders(COMMON_HEADERS);
-  next();
-};
-
 /** For an endpoint whose answers web pages of other sites may not read. */
-export const withoutCors: Step = (_request, response, next) => {
-  for (const [name] of FOR_ANY_PAGE) response.removeHeader(name);
+export const withoutCors: Step = (_request, { locals }, next) => {
+  locals.commonHeaders = DATA_HEADERS;
   next();
 };
 

@@ -16,6 +16,10 @@ export interface Found {
   startedMs?: number;
   /** When the answer began; absent until then. */
   answeredMs?: number;
+  /** The headers of every answer, where this one's are others than the usual ones. */
+  commonHeaders?: Readonly<Record<string, string>>;
+  /** What the answer says of the client's limit. */
+  limitHeaders?: Readonly<Record<string, string>>;
   /** The bearer token, found valid. */
   token?: BearerToken;
 }
@@ -25,8 +29,6 @@ export interface StepRequest extends IncomingMessage {
   params: Readonly<Record<string, string>>;
   /** Throws RequestError when a parameter is repeated. */
   readonly query: Readonly<Record<string, string>>;
-  /** Whether the client has what the answer's headers describe. */
-  readonly fresh: boolean;
   /** The target as it was sent. */
   readonly originalUrl: string;
   /** Absent until it has been read, and for an endpoint without one. */
