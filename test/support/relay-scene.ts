@@ -1,9 +1,9 @@
 /** A relayer on a chain that is made up: what its contracts would answer is in one object, which tests change. */
 import { Wallet, id } from 'ethers';
 import { RequestError } from '../../engine/records/errors.js';
+import type { RelayAction } from '../../engine/records/fields.js';
 import type { Commitment } from '../../engine/run/view.js';
 import { encodeCall, type ContractCall } from '../../command/chain/abi.js';
-import type { RelayAction } from '../../command/relayer/bodies.js';
 import type { ChainReads } from '../../command/chain/chain-reads.js';
 import type { CheckedRequest, EndedRelay, RelaySender } from '../../command/relayer/sender.js';
 import type { RelayNote } from '../../command/relayer/note.js';
