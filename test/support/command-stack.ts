@@ -10,11 +10,12 @@ import { createPlaceOrders } from '../../command/orders/place-orders.js';
 import { createReduceOrder, type ReduceOrderHandler } from '../../command/orders/reduce-order.js';
 import type { Exposure } from '../../command/chain/exposure.js';
 import { createCancelOrder, type CancelOrderHandler, type CancelRequest } from '../../command/orders/cancel-order.js';
-import { createKeccak256 } from '../../command/signing/keccak.js';
+import {
+  createKeccak256, cancelTypes, orderTypes, prepareDomain, requestTypes, type OrderDomain, type PermitFields,
+} from '../../command/signing/typed-data.js';
 import { createCheckOrder, type CheckOrderHandler } from '../../command/orders/check-order.js';
 import { createOrderPlacing, createPlaceOrder, type PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
-import { cancelTypes, orderTypes, prepareDomain, requestTypes, type OrderDomain, type PermitFields } from '../../command/signing/typed-data.js';
 import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
