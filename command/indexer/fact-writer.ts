@@ -70,7 +70,7 @@ export function createFactWriter({ chainId, cursor, append, outcomeOf, now, repo
       return [{ id: recordId(`chain:${chainId}:${blockHash}:${logIndex}`), data: encodeCommand(command), command }];
     } catch (error) {
       if (!(error instanceof MalformedRecord || error instanceof RecordTooLarge)) throw error;
-      report('alarm', `chain ${chainId}, block ${block}, event ${logIndex}: ${error.message}; the event was not recorded: check the chain's contracts`);
+      report('alert', `chain ${chainId}, block ${block}, event ${logIndex}: ${error.message}; the event was not recorded: check the chain's contracts`);
       return [];
     }
   }

@@ -24,9 +24,9 @@ import {
  *
  * Throws AttemptFailed.
  */
-export type Attempt = (place: Place) => Promise<Attempted>;
+export type AppendAttempt = (place: AppendPlace) => Promise<Attempted>;
 
-export interface Place {
+export interface AppendPlace {
   readonly at: number;
   readonly exactly: boolean;
   readonly timeoutMs: number;
@@ -70,7 +70,7 @@ export interface Appender {
 export interface AppenderOptions {
   readonly stream: Stream;
   /** Called once per batch. The attempts for one batch are made one after the other. */
-  readonly attemptsOf: (records: readonly NewRecord[]) => Attempt;
+  readonly attemptsOf: (records: readonly NewRecord[]) => AppendAttempt;
   /** The greatest known length of the stream. */
   readonly length: () => number;
   /** The newest record that the handle has written or read. */
@@ -81,10 +81,10 @@ export interface AppenderOptions {
   /** An attempt without an answer is given up after this time. */
   readonly attemptTimeoutMs: number;
   /** Called with every durable batch, right after its append has resolved. */
-  readonly appended?: (batch: Batch) => void;
+  readonly appended?: (batch: AppendedBatch) => void;
 }
 
-export interface Batch {
+export interface AppendedBatch {
   readonly first: number;
   readonly records: readonly NewRecord[];
   /** The stream's length. */
@@ -105,7 +105,7 @@ export function createAppender(options: AppenderOptions): Appender {
   let last: Promise<unknown> = Promise.resolve();
 
   /** Attempts until the answer is known or the deadline has passed. */
-  async function untilKnown(records: readonly NewRecord[], expected: number | undefined, deadlineMs: number): Promise<Batch> {
+  async function untilKnown(records: readonly NewRecord[], expected: number | undefined, deadlineMs: number): Promise<AppendedBatch> {
     failure.signal.throwIfAborted();
     const attempt = attemptsOf(records);
     const remembered = expected === undefined ? unresolved.take(records) : undefined;

@@ -27,8 +27,8 @@ export interface Tail {
   push(first: number, records: readonly NewRecord[]): void;
   /** Sets the known length, if it is higher, and wakes the followers. */
   grown(length: number): void;
-  /** As Known.told; wakes the followers when the stream has grown. */
-  told(told: ToldLength): number;
+  /** As Known.answered; wakes the followers when the stream has grown. */
+  answered(answer: LengthAnswer): number;
   /** Compares records that were read with what is known of the stream. Throws RecordsLost. */
   seen(first: number, records: readonly LogRecord[]): void;
   /** Makes every follower read the store, because a wake-up may have been lost. */
@@ -39,7 +39,7 @@ export interface Tail {
 
 export interface TailOptions {
   readonly stream: Stream;
-  /** The length that the store told first. */
+  /** The first length that the store gave. */
   readonly length: number;
   /** A waiting follower reads the store this often, in case a wake-up was lost or the store has lost records. */
   readonly pollMs: number;
@@ -98,9 +98,9 @@ export function createTail({ stream, length: initialLength, pollMs, failure }: T
       bell.ring();
     },
     grown(length) { if (known.grown(length)) bell.ring(); },
-    told(told) {
+    answered(answer) {
       const before = known.length();
-      const length = known.told(told);
+      const length = known.answered(answer);
       if (length > before) bell.ring();
       return length;
     },
@@ -180,8 +180,8 @@ export interface KnownRecord {
   readonly id: string;
 }
 
-/** A length that a store has told. */
-export interface ToldLength {
+/** A store's answer to a question about a stream's length. */
+export interface LengthAnswer {
   readonly length: number;
   /** What was known when the store was asked: what came in meanwhile may be newer than the answer. */
   readonly before: number;
@@ -190,14 +190,14 @@ export interface ToldLength {
 }
 
 export interface Known {
-  /** The greatest length that the store has told. */
+  /** The greatest length that the store has given. */
   length(): number;
   /** The newest record that was written or read; undefined before the first one. */
   newest(): KnownRecord | undefined;
-  /** Takes a length that was told without being asked for, and may be old. Returns whether it is greater than the known one. */
+  /** Takes a length that came without being asked for, and may be old. Returns whether it is greater than the known one. */
   grown(length: number): boolean;
   /** Takes the answer to a question, and returns the length. Throws RecordsLost when it is below what was known; LogUnavailable at a standby. */
-  told(told: ToldLength): number;
+  answered(answer: LengthAnswer): number;
   /** Takes records that were written or read. Returns the error when one of them is not the known one. */
   has(first: number, records: readonly NewRecord[]): Error | undefined;
 }
@@ -206,22 +206,22 @@ export function createKnown({ stream, length: initialLength, failure }: { stream
   let length = initialLength;
   let newest: KnownRecord | undefined;
 
-  const grown = (told: number): boolean => {
-    if (told <= length) return false;
-    length = told;
+  const grown = (given: number): boolean => {
+    if (given <= length) return false;
+    length = given;
     return true;
   };
   return {
     length: () => length,
     newest: () => newest,
     grown,
-    told({ length: told, before, isStandby = false }) {
-      if (told < before && isStandby) {
-        throw new LogUnavailable(false, { cause: new Error(`it is a standby that has ${told} of ${before} ${stream}`) });
+    answered({ length: answered, before, isStandby = false }) {
+      if (answered < before && isStandby) {
+        throw new LogUnavailable(false, { cause: new Error(`it is a standby that has ${answered} of ${before} ${stream}`) });
       }
-      if (told < before) throw failure.found(shorter(stream, { known: before, length: told }));
-      grown(told);
-      return told;
+      if (answered < before) throw failure.found(shorter(stream, { known: before, length: answered }));
+      grown(answered);
+      return answered;
     },
     has(first, records) {
       const last = records.at(-1);

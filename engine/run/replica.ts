@@ -77,7 +77,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     : createRecorder({ log, from: recorded, report, signal, failed, takeoverMs: TAKEOVER_MS, ...options.record });
   const sink = recorder ?? createChecker({ log, signal, failed, report: (level, text) => { report(text, { level }); } });
   const listeners: ((step: Step) => void)[] = [];
-  const begin = createBeginning(engine, commands);
+  const catchUp = createCatchUp(engine, commands);
   const snapshots = createSnapshotTaker(engine, { folder: snapshotDirectory, every: options.snapshotEvery, report });
   const done = runToEnd(() => follow({
     engine, log, sink, recorded, signal, snapshots,
@@ -85,12 +85,12 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
       outcomes.publish(step, id);
       for (const listener of listeners) listener(step);
     },
-    batchDone: () => { begin.look(); },
+    batchDone: () => { catchUp.look(); },
   }), {
     stopped: options.signal, failure: failing.signal,
     ended(reason, hasFailed) {
       outcomes.close(reason, { hasFailed });
-      begin.end(reason);
+      catchUp.end(reason);
     },
     // The next start finds by it what the log has lost, and refuses to go on without that. A stop may come before the loss is noticed, and before
     // the last outcomes are written.
@@ -98,10 +98,10 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   });
   done.catch(() => undefined);
   return {
-    view: viewOf(engine), caughtUp: begin.caughtUp, recording: recorder, done,
+    view: viewOf(engine), caughtUp: catchUp.caughtUp, recording: recorder, done,
     outcomeOf: (position, id) => outcomes.outcomeOf(position, id),
     onStep: (listener) => { listeners.push(listener); },
-    get ready() { return begin.isOver(); },
+    get ready() { return catchUp.isOver(); },
   };
 }
 
@@ -125,7 +125,7 @@ async function runToEnd(work: () => Promise<void>, { stopped, failure, ended, sn
 }
 
 /** Tells when the engine has decided every command that was in the log at the start. */
-function createBeginning({ state }: Engine, length: number) {
+function createCatchUp({ state }: Engine, length: number) {
   let over = false;
   let look = (): void => undefined;
   let end: (reason: Error) => void = () => undefined;

@@ -144,7 +144,7 @@ const SignedActionAnswer = field.answer('SignedAction', {
     name: Type.String(), version: Type.String(), chainId: field.ChainId, verifyingContract: field.Address,
   }), 'EIP-712 domain; null until the stablecoin has been read.'),
   types: Type.Record(Type.String(), typedData, { description: 'EIP-712 types.' }),
-  nonce: field.answer('NonceTold', {
+  nonce: field.answer('NonceSource', {
     kind: Type.String(), contract: field.orNull(field.Address, 'The contract that gives the next nonce; null if none does.'),
     call: field.orNull(Type.String(), 'The view that gives the next nonce; null if there is none.'), meaning: Type.String(),
   }, { description: 'What the message\'s nonce is.' }),
@@ -179,7 +179,7 @@ const ChainAnswer = field.answer('Chain', {
     description: 'Every message that users sign, by the name of the relayer\'s endpoint, or `order`, `cancel`, `cancel-orders`, `cancel-all`, `cancel-after`, '
       + '`reduce`, `bond-permit`: domain, types and nonce. A batch item is signed as `ctf-redemption`. Without a chain, only those about orders.',
   }),
-  relayer: field.orNull(field.answer('RelayerTold', {
+  relayer: field.orNull(field.answer('RelayerSettings', {
     address: field.Address, actions: Type.Array(Type.String(), { description: 'Names of the endpoints below /api/v1/relayer/.' }),
   }), 'Who sends relayed transactions; null if nothing is relayed on the chain.'),
   quickOperator: field.orNull(field.Address, 'Who creates and resolves quick markets; null if the chain has none.'),
@@ -192,11 +192,11 @@ export const Configuration = field.answer('Configuration', {
     Order: typedData, CancelOrder: typedData, CancelOrders: typedData, CancelAll: typedData, CancelAfter: typedData, ReduceOrder: typedData,
   }, { description: 'EIP-712 types of what traders sign in the orderDomain.' }),
   cancelAuth: field.oneOf(['required', 'open'], 'Whether a cancel needs the trader\'s signature.'),
-  prices: field.answer('PricesTold', {
+  prices: field.answer('PriceSettings', {
     assets: Type.Array(field.Asset, { description: 'Assets that have prices, and quick markets on the chains with a quickOperator.' }),
     sources: Type.Array(SourceName, { description: 'Where prices come from, the best first; empty: nowhere, so no quick market is made.' }),
   }),
-  quickMarkets: field.answer('QuickMarketsTold', {
+  quickMarkets: field.answer('QuickMarketSettings', {
     intervalS: field.integer('Length of a quick market, in seconds. Quick markets start at its multiples since the Unix epoch.', 1),
     ahead: field.integer('How many quick markets of each asset are made ahead of the one that runs.', 1),
   }),

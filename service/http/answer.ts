@@ -4,19 +4,19 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiRequest, Endpoint, Reply, Route, SentReply, StreamReply } from '../api/endpoint.js';
 import type { StreamConnections } from './connections.js';
-import type { Ending } from './ending.js';
+import type { AppEnding } from './ending.js';
 import { addressKey } from './limits.js';
 import type { Observer } from '../status/metrics.js';
 import { COMMON_HEADERS } from './security.js';
-import type { Step, StepRequest, StepResponse } from './step.js';
+import type { Middleware, StepRequest, StepResponse } from './step.js';
 
-export interface AnswerParts extends StreamParts {
+export interface AnswerParts extends StreamReplyParts {
   readonly observer: Observer;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
 
-export function answer({ endpoint, handler }: Route, parts: AnswerParts): Step {
+export function answer({ endpoint, handler }: Route, parts: AnswerParts): Middleware {
   const { clients, ending, observer, now } = parts;
   const ofEndpoint = contentTypeOf(endpoint);
   return async (request, response) => {
@@ -66,7 +66,7 @@ function apiRequest(request: StepRequest, { locals }: StepResponse, clients: Cli
 const NO_BODY = Buffer.alloc(0);
 
 /** Does nothing when the client has gone. The rest of a body that nobody has read is dropped. */
-export function send(request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: Ending): void {
+export function send(request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: AppEnding): void {
   if (response.headersSent || response.destroyed) return;
   const isKnown = etag !== undefined && names(request.headers['if-none-match'], etag);
   const status = isKnown ? 304 : head.status ?? 200;
@@ -92,7 +92,7 @@ function opaque(tag: string): string {
 type Headers = Record<string, string>;
 
 /** Writes status and headers at once: Node checks and keeps each that is set before, which costs an order more than its answer's text. */
-function writeHead(response: StepResponse, { status = 200, headers, position, contentType }: Omit<SentReply, 'body'>, ofBody: Headers, ending: Ending): void {
+function writeHead(response: StepResponse, { status = 200, headers, position, contentType }: Omit<SentReply, 'body'>, ofBody: Headers, ending: AppEnding): void {
   const { commonHeaders = COMMON_HEADERS, limitHeaders } = response.locals;
   const head: Headers = { ...commonHeaders, ...limitHeaders, ...ofBody, ...headers };
   if (position !== undefined) head['X-Log-Position'] = String(position);
@@ -119,9 +119,9 @@ export class ClientSignals {
   }
 }
 
-export interface StreamParts {
+export interface StreamReplyParts {
   readonly clients: ClientSignals;
-  readonly ending: Ending;
+  readonly ending: AppEnding;
   /** Is told which connections carry a stream. */
   readonly streams: StreamConnections;
 }
@@ -129,7 +129,7 @@ export interface StreamParts {
 /** Resolves when the stream has ended, when the client has gone or is cut off, and when the service stops. */
 export async function sendStream(
   request: StepRequest, response: StepResponse, { stream, cut, finite, ...head }: StreamReply,
-  { clients, ending, streams }: StreamParts,
+  { clients, ending, streams }: StreamReplyParts,
 ): Promise<void> {
   writeHead(response, head, {}, ending);
   // A source may be silent at first.

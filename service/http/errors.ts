@@ -3,9 +3,9 @@ import { RequestError } from '../../engine/records/errors.js';
 import { problems, requestErrorOf } from '../api/problems.js';
 import { breakOff, send, type AnswerParts } from './answer.js';
 import { ClientGone } from './request-steps.js';
-import type { ErrorStep, StepRequest } from './step.js';
+import type { ErrorMiddleware, StepRequest } from './step.js';
 
-export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'observer' | 'ending' | 'now'>): ErrorStep {
+export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'observer' | 'ending' | 'now'>): ErrorMiddleware {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows an error's step by its four arguments
   return (error, request, response, _next) => {
     if (error instanceof ClientGone) return;

@@ -7,7 +7,7 @@ import type { Endpoint } from '../api/endpoint.js';
 import type { BearerToken } from '../api/scopes.js';
 
 /** What earlier steps have found, in `response.locals`. */
-export interface Found {
+export interface RequestLocals {
   /** The client's address, as the trusted proxies report it; absent when the connection is gone. */
   address?: string | undefined;
   /** The endpoint that the request is for. */
@@ -36,10 +36,10 @@ export interface StepRequest extends IncomingMessage {
 }
 
 export interface StepResponse extends ServerResponse {
-  readonly locals: Found;
+  readonly locals: RequestLocals;
 }
 
 /** Calls the next step, or with an error the one that answers errors. */
 export type Next = (error?: unknown) => void;
-export type Step = (request: StepRequest, response: StepResponse, next: Next) => void | Promise<void>;
-export type ErrorStep = (error: unknown, request: StepRequest, response: StepResponse, next: Next) => void;
+export type Middleware = (request: StepRequest, response: StepResponse, next: Next) => void | Promise<void>;
+export type ErrorMiddleware = (error: unknown, request: StepRequest, response: StepResponse, next: Next) => void;

@@ -28,7 +28,7 @@ import { createWaits } from './waits.js';
 import { neverFails } from '../../engine/running-role.js';
 import type { Database } from '../../query/database.js';
 import { configHandler } from '../endpoints/config.js';
-import { createAlarms } from '../status/alarms.js';
+import { createAlerts } from '../status/alerts.js';
 import { startRole, type StartedRole } from './start-role.js';
 
 const VERSION = '0.1.0';
@@ -196,7 +196,7 @@ export interface Startup {
   readonly stopSteps: readonly StopStep[];
 }
 
-/** How often the values are looked at that may be alarms. */
+/** How often the values are looked at that may be alerts. */
 const LOOK_EVERY_MS = 5_000;
 
 /** Begins the start. `abort` ends what it waits for. */
@@ -218,7 +218,7 @@ export function startRoles(options: OpenOptions & { readonly abort: (reason: Err
     // The replica is one for all roles.
     const state = [...new Set([...running.values()].flatMap((role) => role.state))];
     metrics.show(state);
-    const look = createAlarms({ report: reportTo(logger), now: machine.clocks.monotonic });
+    const look = createAlerts({ report: reportTo(logger), now: machine.clocks.monotonic });
     looking = setInterval(() => { void look([...parts.conditions.state, ...state]); }, LOOK_EVERY_MS).unref();
     working = {
       parts, roles: running, reads: running.has('query') || running.has('api') ? await parts.readModels() : undefined,

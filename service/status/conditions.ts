@@ -56,7 +56,7 @@ const DISTRUSTED = 'the log has lost records or contradicts itself';
 const CLOCK_RETRY_S = 5;
 const DISK_RETRY_S = 30;
 
-type Away = Extract<Found<unknown>, { answers: false }>;
+type Away = Extract<ProbeResult<unknown>, { answers: false }>;
 
 /** A log line with its fields. */
 type ReportFields = (level: 'info' | 'error', fields: object, message: string) => void;
@@ -87,8 +87,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     shortage = disk.shortage();
   };
   await lookAtDisk();
-  const tellTrouble = tellsTrouble(databases.log, report);
-  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellTrouble), lookAtDisk()]); }, lookEveryMs).unref();
+  const tellProblem = tellsProblem(databases.log, report);
+  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellProblem), lookAtDisk()]); }, lookEveryMs).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = stampsCommands(roles);
@@ -99,8 +99,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     admit(what) {
       // Also a request that would only be told again what it was told before: that may be among what is lost.
       if (logFailure() !== undefined) throw new RequestError('unavailable', `${DISTRUSTED}, and this process ends; the request was not accepted`);
-      const trouble = troubleWith(databases.log);
-      if (trouble !== undefined) throw new RequestError('unavailable', `${trouble}; the request was not accepted`);
+      const problem = problemWith(databases.log);
+      if (problem !== undefined) throw new RequestError('unavailable', `${problem}; the request was not accepted`);
       if (what !== 'order') return;
       if (shortage !== undefined) throw new RequestError('disk_full', shortage, [], { retryAfterS: DISK_RETRY_S });
       const doubt = clock.doubt();
@@ -178,13 +178,13 @@ function awayText(name: DatabaseName, away: Away): string {
 }
 
 /** Why no request may be taken; undefined while requests may be taken or may wait. */
-function troubleWith(log: Probe<unknown>): string | undefined {
+function problemWith(log: Probe<unknown>): string | undefined {
   const away = troubling(log);
   return away && awayText('log', away);
 }
 
-/** Returns what to call after each look: it tells once that the trouble has begun or is another one, and once that it is over. */
-function tellsTrouble(log: Probe<unknown>, report: ReportFields): () => void {
+/** Returns what to call after each look: it tells once that the problem has begun or is another one, and once that it is over. */
+function tellsProblem(log: Probe<unknown>, report: ReportFields): () => void {
   let told: string | undefined;
   return () => {
     const away = troubling(log);
@@ -209,13 +209,13 @@ function isRefusal({ cause }: Away): boolean {
   return cause instanceof LogRefused;
 }
 
-export type Found<T> = { readonly answers: true; readonly value: T } | { readonly answers: false; readonly error: string; readonly cause?: unknown };
+export type ProbeResult<T> = { readonly answers: true; readonly value: T } | { readonly answers: false; readonly error: string; readonly cause?: unknown };
 
 export interface Probe<T> {
   /** Asks, unless somebody is asking or the latest answer is fresh. Resolves within the time limit and never rejects. */
-  look(): Promise<Found<T>>;
+  look(): Promise<ProbeResult<T>>;
   /** The latest answer; undefined before the first one. */
-  latest(): Found<T> | undefined;
+  latest(): ProbeResult<T> | undefined;
   /** Milliseconds since the latest success, or since the probe was made. */
   sinceSuccessMs(): number;
 }
@@ -230,14 +230,14 @@ export interface ProbeOptions<T> {
 }
 
 export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>): Probe<T> {
-  let found: Found<T> | undefined;
+  let found: ProbeResult<T> | undefined;
   let foundAtMs = -Infinity;
   let succeededAtMs = now();
   /** The running question, which may take longer than the time limit. */
-  let asking: Promise<Found<T>> | undefined;
-  let looking: Promise<Found<T>> | undefined;
+  let asking: Promise<ProbeResult<T>> | undefined;
+  let looking: Promise<ProbeResult<T>> | undefined;
 
-  async function answer(): Promise<Found<T>> {
+  async function answer(): Promise<ProbeResult<T>> {
     try {
       const value = await ask();
       succeededAtMs = now();
@@ -249,7 +249,7 @@ export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>
     }
   }
 
-  async function lookAgain(): Promise<Found<T>> {
+  async function lookAgain(): Promise<ProbeResult<T>> {
     found = await within(asking ??= answer(), timeoutMs) ?? { answers: false, error: `no answer within ${timeoutMs} ms` };
     foundAtMs = now();
     looking = undefined;

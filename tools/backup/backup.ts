@@ -66,7 +66,7 @@ export async function checkBackup(path: string): Promise<Replayed> {
 }
 
 /** What a restore found in the log besides: the records that an interrupted restore of the same file had written. */
-export interface Restored extends Replayed {
+export interface RestoredLog extends Replayed {
   readonly found: Lengths;
 }
 
@@ -83,7 +83,7 @@ export class LogNotEmpty extends Error {
  * Checks the file, then appends all of it at exactly its positions. A restore of the same file that was interrupted is completed. Throws
  * BadBackup, HistoryDiffers, LogNotEmpty, and an error that says so when somebody else appends meanwhile.
  */
-export async function restoreBackup(log: Log, path: string): Promise<Restored> {
+export async function restoreBackup(log: Log, path: string): Promise<RestoredLog> {
   const replayed = await checkBackup(path);
   const found = await lengthsOf(log);
   const position = await firstDifference(log, path, found);

@@ -92,7 +92,7 @@ function createReader({ pool, tails, failure }: { pool: pg.Pool; tails: Readonly
   async function length(stream: Stream): Promise<number> {
     failure.signal.throwIfAborted();
     const before = tails[stream].length();
-    return tails[stream].told({ before, ...await onceMore(() => lengthOf(pool, stream), canPass) });
+    return tails[stream].answered({ before, ...await onceMore(() => lengthOf(pool, stream), canPass) });
   }
   return {
     length,

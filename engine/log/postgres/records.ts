@@ -8,13 +8,13 @@
  * (array_send in Postgres' arrayfuncs.c). COPY: "Binary Format" in Postgres' documentation of COPY.
  */
 import pg from 'pg';
-import { AttemptFailed, LOST, TAKEN, type Attempt, type Attempted } from '../appender.js';
+import { AttemptFailed, LOST, TAKEN, type AppendAttempt, type Attempted } from '../appender.js';
 import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { canPass, isDiskFull, isStatementError, soleRow, type Connection } from './connection.js';
 import { APPEND_BATCH, STREAM_NUMBERS, copyPage } from './schema.js';
 
 /** Encodes a batch once and returns its attempt. An attempt without an answer drops the connection. */
-export function attemptsOf(stream: Stream, connection: Connection, records: readonly NewRecord[]): Attempt {
+export function attemptsOf(stream: Stream, connection: Connection, records: readonly NewRecord[]): AppendAttempt {
   const batch = [STREAM_NUMBERS[stream], encodeIds(records), encodeData(records)];
 
   return async ({ at, exactly, timeoutMs, newest }) => {
