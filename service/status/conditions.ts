@@ -209,7 +209,9 @@ function isRefusal({ cause }: Away): boolean {
   return cause instanceof LogRefused;
 }
 
-export type ProbeResult<T> = { readonly answers: true; readonly value: T } | { readonly answers: false; readonly error: string; readonly cause?: unknown };
+export type ProbeResult<T>
+  = | { readonly answers: true; readonly value: T }
+    | { readonly answers: false; readonly error: string; readonly cause?: unknown };
 
 export interface Probe<T> {
   /** Asks, unless somebody is asking or the latest answer is fresh. Resolves within the time limit and never rejects. */
