@@ -88,11 +88,13 @@ export const api: Role<ApiPorts, ServingRole> = {
     const exposures = ports.exposures ?? await startExposures(ports);
     const findOrder = createOrderFinder(view, reads.order);
     const domainOf = (chainId: number) => domains.get(chainId);
+    const minSizes = new Map([...chains].map(([chainId, { chain }]) => [chainId, minOrderSizeOf(chain)]));
+    const otherMinSize = minOrderSizeOf(undefined);
     const caughtUp = createCaughtUp({ log, view, outcomeOf, withinMs: ANSWER_WITHIN_MS });
     const parts: CheckOrderParts = {
       view, caughtUp, domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
       permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
-      maxOpenOrders: limits.maxOpenOrders, minSizeOf: (chainId) => minOrderSizeOf(chains.get(chainId)?.chain),
+      maxOpenOrders: limits.maxOpenOrders, minSizeOf: (chainId) => minSizes.get(chainId) ?? otherMinSize,
     };
     const placing = createOrderPlacing(parts);
     const cancelOrder = createCancelOrder({ auth: ports.cancelAuth, domainOf, recovery, submit, findOrder, now });

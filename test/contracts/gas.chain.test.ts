@@ -13,7 +13,7 @@ import { createChainReads, type ChainReads } from '../../command/chain/chain-rea
 import { marketNames, readMarkets } from '../../command/relayer/markets.js';
 import { planOf } from '../../command/relayer/plan.js';
 import { prepareAction, type Message } from '../../command/signing/action-digest.js';
-import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256 } from '../../command/signing/typed-data.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
 import { deployedChain, type DeployedChain, type DeployedMarket, type Receipt } from '../support/deployed-chain.js';
 import { bodiesSignedBy, type Sign } from '../../tools/demo/signed-requests.js';

@@ -10,7 +10,7 @@ import type { RelayNote } from '../../command/relayer/note.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type Relay, type Relayed } from '../../command/relayer/relayer.js';
 import { prepareAction, type Message } from '../../command/signing/action-digest.js';
-import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256 } from '../../command/signing/typed-data.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
 import { madeUpContracts } from './chain-settings.js';
