@@ -10,7 +10,7 @@ import { createHistory } from './history/list-events.js';
 import { createPriceFeed } from './price-feed.js';
 import { createPriceStreams, type StreamLimits } from './price-stream.js';
 import type { SourceUrls } from './prices.js';
-import type { Unresolved, WaysOut } from './resolution.js';
+import type { Unresolved, OfferedResolution } from './resolution.js';
 import { readModelsState, streamsState } from './role-state.js';
 import { createShare } from './shared.js';
 
@@ -25,7 +25,7 @@ export interface QueryPorts {
   /** Number of commands in the log, at most about a second old. */
   readonly logLength: () => number;
   /** What the chain would take of an unresolved market at present; undefined where that is not known. */
-  readonly waysOut: (market: Unresolved) => Promise<WaysOut | undefined>;
+  readonly resolutionOptions: (market: Unresolved) => Promise<OfferedResolution | undefined>;
   /** Where each price source shows the past of an asset. */
   readonly sourceUrls: SourceUrls;
   /** The assets that have prices. */
@@ -37,7 +37,7 @@ export interface QueryPorts {
 }
 
 export const query: Role<QueryPorts, ServingRole> = {
-  start({ db, isDatabaseAway, log, logLength, waysOut, sourceUrls, assets, streamLimits, clock, priceStreamFailed }) {
+  start({ db, isDatabaseAway, log, logLength, resolutionOptions, sourceUrls, assets, streamLimits, clock, priceStreamFailed }) {
     // The probe says why the whole database does not answer.
     const unread = () => isDatabaseAway() ? [] : undefined;
     const feed = createPriceFeed({ db, onError: (error) => { priceStreamFailed(String(error)); } });
@@ -45,7 +45,7 @@ export const query: Role<QueryPorts, ServingRole> = {
     const history = createHistory({ db, log, now: () => clock.monotonic() });
     const now = () => clock.now();
     return Promise.resolve({
-      routes: serve(readEndpoints, { db, share: createShare(db), log, now, assets, sourceUrls, streams, history, waysOut }),
+      routes: serve(readEndpoints, { db, share: createShare(db), log, now, assets, sourceUrls, streams, history, resolutionOptions }),
       failed: neverFails,
       // The read models are closed with the shared parts.
       stop: () => feed.close(),

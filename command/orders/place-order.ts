@@ -19,7 +19,7 @@ import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed
 import { rejectionError, type Answer, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './answer.js';
 import { expiresTooSoon, fieldError, parseOrder, parseTerms, PlaceOrderRequest, tooSoon, type OrderTerms } from './order-request.js';
 import { parsePermit } from './permit.js';
-import { createUnderway, passed, type Underway } from './underway.js';
+import { createUnderway, passed, type Underway } from './command-writer.js';
 
 export interface PlaceOrderParts {
   /** What the engine knows: an order that the view can answer is not written to the log. */

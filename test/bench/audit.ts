@@ -9,8 +9,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Worker } from 'node:worker_threads';
 import type * as Secp256k1 from 'secp256k1';
-import { createKeccak256 } from '../../command/signing/keccak.js';
-import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
+import { createKeccak256, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { encodeCommand } from '../../engine/records/codec.js';
 import { toHex } from '../../engine/records/hex.js';
 import { createEngine } from '../../engine/run/engine.js';
@@ -18,6 +17,7 @@ import { audit } from '../../tools/audit/audit.js';
 import { createSignaturePool, usualThreads } from '../../tools/audit/signatures/signature-pool.js';
 import { openFile } from '../../tools/audit/source/file-source.js';
 import { linesOf } from '../../tools/audit/source/line-splitter.js';
+import { newCommand } from '../support/commands.js';
 import { auditMemory } from './audit-memory.js';
 import { marketCommands, mix } from './engine.js';
 import { historyLines } from './history-lines.js';
@@ -88,7 +88,9 @@ async function signedOrders(): Promise<Signed[]> {
     } as const;
     const digest = orderDigest(order);
     const { signature, recid } = secp256k1.ecdsaSign(digest, key);
-    const command = { kind: 'PlaceOrder', v: 2, at: 1_700_000_000_000, orderHash: toHex(digest), ...order, signature: `${toHex(signature)}${(27 + recid).toString(16)}` } as const;
+    const command = newCommand('PlaceOrder', {
+      at: 1_700_000_000_000, orderHash: toHex(digest), ...order, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
+    });
     return { bytes: encodeCommand(command), digest, signature, recid };
   });
 }

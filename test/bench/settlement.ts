@@ -4,8 +4,7 @@ import { createRequire } from 'node:module';
 import { Wallet } from 'ethers';
 import type * as Secp256k1 from 'secp256k1';
 import { toHex } from '../../engine/records/hex.js';
-import { createKeccak256 } from '../../command/signing/keccak.js';
-import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
+import { createKeccak256, prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
 import { intakeState } from '../../command/settlement/role-state.js';
 import type { TransactionRequest } from '../../command/lane/requests.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
@@ -16,6 +15,7 @@ import type { TestChain } from '../support/chain.js';
 import { appendAnywhere } from '../support/log-records.js';
 import { MAX_UINT256, USDC } from '../support/settlement-contracts.js';
 import { ofType, settlementWorld, startSettlement, type SettlementWorld } from '../harness/settlement-world.js';
+import { newCommand } from '../support/commands.js';
 import type { BenchLine } from './line.js';
 
 /** Fills of a stretch, in whole transactions of 50. */
@@ -180,9 +180,9 @@ function signAll(
     };
     const digest = domain.orderDigest(fields);
     const { signature, recid } = secp256k1.ecdsaSign(digest, trader.key);
-    return {
-      kind: 'PlaceOrder', v: 2, at: Date.now(), orderHash: toHex(digest), ...fields, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
-    };
+    return newCommand('PlaceOrder', {
+      at: Date.now(), orderHash: toHex(digest), ...fields, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
+    });
   });
 }
 

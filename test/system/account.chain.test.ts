@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
 import { MAX_UINT256, type DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, carol, cancelHeaders, exchangeStack, signedBody, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
+import { alice, bob, carol, cancelHeaders, exchangeStack, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 
 describe('the exchange on a chain: an account', function () {
