@@ -129,7 +129,6 @@ const marketRow = (n: number, fields: object = {}) => ({
   winning_outcome: null, created_at_ms: at(0), opened_position: '0', yes_token: null, no_token: null, proposal: 0,
   state: 'resolved' in fields ? 4 : 'closed' in fields ? 1 : 0, words: `'it':2 'rain':3 'will':1`, ...fields,
 });
-
 const proposed = (n: number, fields: Partial<ResolutionProposed> = {}): ResolutionProposed => ({
   type: 'ResolutionProposed', v: 1, marketId: MARKET, assertionId: hash(n), proposer: ALICE, outcome: 0, bond: UINT256_MAX, assertionTime: 1_700_000_000,
   expirationTime: 1_700_007_200, ...fields,
