@@ -142,6 +142,7 @@ interface OrderState {
 
 interface NewOrder {
   readonly event: OrderAccepted;
+  readonly position: number;
   readonly at: number;
 }
 
@@ -159,7 +160,7 @@ interface Changes {
 
 const ORDER_EVENTS: Handlers<Changes> = {
   MarketOpened: ({ opened }, event) => { opened.push(event); },
-  OrderAccepted: ({ accepted }, event, { at }) => { accepted.set(event.orderNumber, { event, at }); },
+  OrderAccepted: ({ accepted }, event, { position, at }) => { accepted.set(event.orderNumber, { event, position, at }); },
   FillMatched: changeBoth, FillFailed: changeBoth,
   OrderCancelled: changeOne, OrderReduced: changeOne, OrderReinstated: changeOne,
   FillSettled: ({ settled }, event, outcome) => { settled.push({ event, outcome }); },
@@ -237,7 +238,7 @@ async function writeMessages({ accepted, steps, settled }: Changes, states: Read
     const positions = byTrader.get(trader);
     if (positions === undefined) byTrader.set(trader, new Set([position])); else positions.add(position);
   };
-  for (const [number, { event }] of accepted) note(event.trader, number);
+  for (const { event, position } of accepted.values()) note(event.trader, position);
   for (const { event, outcome: { position } } of [...steps, ...settled]) {
     if ('buyer' in event) {
       note(event.buyer, position);
