@@ -2,7 +2,7 @@
  * How every part of a process keeps going: it takes hold of what only one process may have, does a round of work, rests, and begins
  * again. A failure is reported once, and the next round follows after a growing pause.
  */
-import { errorText, type Report } from './report.js';
+import { errorText, type Report, type ReportLevel } from './report.js';
 import { backoffMs, pause, type Backoff } from './waiting.js';
 
 export interface RoundsOptions {
@@ -12,8 +12,8 @@ export interface RoundsOptions {
   readonly rest?: () => Promise<unknown>;
   /** Whether a later round may succeed. With any other error the reactor ends. Default: always. */
   readonly canPass?: (error: unknown) => boolean;
-  /** How a failure is reported: undefined for one that belongs to the usual work. Default: as trouble. */
-  readonly level?: (error: unknown) => 'trouble' | 'alarm' | undefined;
+  /** How a failure is reported: undefined for one that belongs to the usual work. Default: as a warning. */
+  readonly level?: (error: unknown) => ReportLevel | undefined;
   readonly backoff: Backoff;
   /** As reports name it: `chain 1: the keeper`. */
   readonly who: string;
@@ -50,23 +50,23 @@ export interface Reactor<Held> {
   /** Whether another process has what this one waits for. */
   standsBy(): boolean;
   /** Why the last round failed; undefined when it succeeded. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
 }
 
 export function startReactor<Held>(options: ReactorOptions<Held>): Reactor<Held> {
   const running = new RunningReactor(options);
-  return { done: running.run(), held: () => running.held, standsBy: () => running.standsBy, trouble: () => running.trouble };
+  return { done: running.run(), held: () => running.held, standsBy: () => running.standsBy, problem: () => running.problem };
 }
 
 /** A reactor for what any number of processes may do at the same time. */
-export function startRounds(options: RoundsOptions): Pick<Reactor<true>, 'done' | 'trouble'> {
+export function startRounds(options: RoundsOptions): Pick<Reactor<true>, 'done' | 'problem'> {
   return startReactor<true>({ ...options, hold: () => Promise.resolve(true), release: () => Promise.resolve() });
 }
 
 class RunningReactor<Held> {
   held: Held | undefined;
   standsBy = false;
-  trouble: string | undefined;
+  problem: string | undefined;
   private failures = 0;
 
   constructor(private readonly options: ReactorOptions<Held>) {}
@@ -99,8 +99,8 @@ class RunningReactor<Held> {
         signal,
         standingBy: () => {
           this.standsBy = true;
-          this.trouble = undefined;
-          report('note', `${who} stands by: another process does this`);
+          this.problem = undefined;
+          report('info', `${who} stands by: another process does this`);
         },
       });
     } finally {
@@ -110,17 +110,17 @@ class RunningReactor<Held> {
 
   private succeeded(): void {
     this.failures = 0;
-    if (this.trouble === undefined) return;
-    this.trouble = undefined;
-    this.options.report('note', `${this.options.who} goes on`);
+    if (this.problem === undefined) return;
+    this.problem = undefined;
+    this.options.report('info', `${this.options.who} goes on`);
   }
 
   private async fails(error: unknown): Promise<void> {
-    const { signal, level = asTrouble, isLoss = never, failed, backoff, who, report } = this.options;
+    const { signal, level = asWarning, isLoss = never, failed, backoff, who, report } = this.options;
     const text = errorText(error);
     const told = level(error);
-    if (told !== undefined && text !== this.trouble) {
-      this.trouble = text;
+    if (told !== undefined && text !== this.problem) {
+      this.problem = text;
       report(told, `${who} waits: ${text}`);
     }
     if (isLoss(error)) await this.release();
@@ -137,4 +137,4 @@ class RunningReactor<Held> {
 
 const always = (): boolean => true;
 const never = (): boolean => false;
-const asTrouble = () => 'trouble' as const;
+const asWarning = () => 'warn' as const;

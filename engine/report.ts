@@ -1,7 +1,10 @@
 /** How workers report to the operator, and how they speak of errors. */
 
-/** `note`: for information. `trouble`: the worker retries or works around it. `alarm`: somebody must look. Texts never contain secrets. */
-export type Report = (level: 'note' | 'trouble' | 'alarm', text: string) => void;
+/** `info`: for information. `warn`: the worker retries or works around it. `alert`: somebody must look. */
+export type ReportLevel = 'info' | 'warn' | 'alert';
+
+/** Takes what a worker reports. Texts never contain secrets. */
+export type Report = (level: ReportLevel, text: string) => void;
 
 /** The error as one text. The errors of several attempts, such as one per address of a host, are joined: their own message is empty. */
 export function messageOf(error: unknown): string {

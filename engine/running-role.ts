@@ -12,7 +12,7 @@ export interface Role<Ports, Running extends RunningRole = RunningRole> {
 }
 
 export interface RunningRole {
-  /** What the role says of itself: its parts of `/health/ready` and `/metrics`, and its alarms. */
+  /** What the role says of itself: its parts of `/health/ready` and `/metrics`, and its alerts. */
   readonly state: readonly Reading[];
   /** Whether requests for this role should rather go to another process, which does its work now. Absent: never. */
   standsBy?(): boolean;

@@ -1,6 +1,6 @@
 /**
- * What a part of the exchange says of itself, in one table: readiness, metrics, alerts, the log's alarms and the page for operators come from it.
- * A part has one state, or several that its labels tell apart, such as one per chain.
+ * What a part of the exchange says of itself, in one table: readiness, metrics, alerts in Prometheus and in the log, and the page for
+ * operators come from it. A part has one state, or several that its labels tell apart, such as one per chain.
  */
 
 /** Log records that a part may lag behind and still be ready. */
@@ -45,7 +45,7 @@ export interface Row<S> extends Metric<S> {
     /** The reasons as `/health/ready` gives them; empty when there is none. */
     readonly reasons: (state: S) => readonly string[];
   };
-  /** What is known of the cause, for the log's alarms. */
+  /** What is known of the cause, for the alert in the log. */
   readonly cause?: (state: S) => string | null | undefined;
 }
 
@@ -63,8 +63,8 @@ export interface Alert<S> {
   /** What it means and what to do, in sentences. Labels, `{value}`, `{value:duration}`, `{value:bytes}` and `{process}` are filled in. */
   readonly means: string;
   readonly todo: string;
-  /** Whether the part itself tells it in the log, with more than a value can say. */
-  readonly told?: (state: S) => boolean;
+  /** Whether the part itself logs it, with more than a value can say. */
+  readonly selfLogged?: (state: S) => boolean;
 }
 
 /** A value of a row, with what belongs to it. */
@@ -72,8 +72,8 @@ export interface Sample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
   readonly cause: string | undefined;
-  /** The alerts that the part has told itself. */
-  readonly told: readonly string[];
+  /** The alerts that the part has logged itself. */
+  readonly selfLogged: readonly string[];
 }
 
 /** A part at work: its table, and its state at each moment. */
@@ -99,8 +99,8 @@ export function reading<S extends object>(table: StateTable<S>, read: () => Mayb
       return (await read() ?? []).flatMap((state): readonly Sample[] => {
         const value = row.value(state);
         if (value === undefined) return [];
-        const told = row.alerts?.filter((alert) => alert.told?.(state)).map(({ name }) => name) ?? [];
-        return [{ labels: labelsOf(state), value, cause: row.cause?.(state) ?? undefined, told }];
+        const selfLogged = row.alerts?.filter((alert) => alert.selfLogged?.(state)).map(({ name }) => name) ?? [];
+        return [{ labels: labelsOf(state), value, cause: row.cause?.(state) ?? undefined, selfLogged }];
       });
     },
     async readiness() {

@@ -73,7 +73,7 @@ const FRESHNESS_MS = 50;
 const BACKOFF: Backoff = { firstMs: 50, longestMs: 5_000 };
 
 /** What a worker has while its connection lasts. */
-interface Course {
+interface RunningWorker {
   readonly session: Session;
   /** They remember rows for one session. It ends when a batch was not committed or another process wrote the rows. */
   readonly folds: readonly { readonly name: string; readonly fold: Fold }[];
@@ -93,8 +93,8 @@ export function runProjections(options: RunOptions): ProjectionRun {
     const positions = new Map(projections.map(({ name }) => [name, checkpointOf(checkpoints, name).position]));
     options.onProgress?.({ position: position(), positions, outcomes });
   };
-  const { done } = startReactor<Course>({
-    hold: () => openCourse(options, (read) => { reached(read, 0); }),
+  const { done } = startReactor<RunningWorker>({
+    hold: () => openWorker(options, (read) => { reached(read, 0); }),
     async round({ session, folds, inbox }) {
       const batch = await inbox.take();
       if (batch.length > 0) reached(await writeBatch({ session, folds, checkpoints, batch }), batch.length);
@@ -106,14 +106,14 @@ export function runProjections(options: RunOptions): ProjectionRun {
     isLoss: () => true,
     canPass: (error) => error instanceof DatabaseUnavailable || error instanceof LogUnavailable || error instanceof Overtaken,
     // Where two workers run, each overtakes the other all the time.
-    level: (error) => error instanceof Overtaken ? undefined : 'trouble',
+    level: (error) => error instanceof Overtaken ? undefined : 'warn',
     backoff, who: 'the projection worker', report, signal,
   });
   return { done, position, lag: async () => Math.max(0, await log.length('outcomes') - position()) };
 }
 
 /** Opens a connection, on which the tables are ready and everything goes on from the checkpoints. */
-async function openCourse(options: RunOptions, read: (checkpoints: Checkpoints) => void): Promise<Course> {
+async function openWorker(options: RunOptions, read: (checkpoints: Checkpoints) => void): Promise<RunningWorker> {
   const { url, log, projections, signal, limits = LIMITS, freshnessMs = FRESHNESS_MS, open = openSession } = options;
   const session = await open(url, READ_MODELS);
   try {
@@ -133,14 +133,14 @@ async function openCourse(options: RunOptions, read: (checkpoints: Checkpoints) 
 async function prepare(session: Session, options: RunOptions): Promise<void> {
   const { url, log, projections, signal, open, report } = options;
   await createReadModels({ session, schema: READ_MODELS, projections });
-  for (const denied of await grantReader(session, READ_MODELS)) report('trouble', denied);
+  for (const denied of await grantReader(session, READ_MODELS)) report('warn', denied);
   const stored = await readCheckpoints(session.query);
   for (const projection of projections) {
     const { name, version } = projection;
     const found = checkpointOf(stored, name).version;
     if (found > version) throw new NewerReadModels(name, found, version);
     if (found === version) continue;
-    report('note', `read model ${name} has version ${found}, but this program makes version ${version}: rebuilding it`);
+    report('info', `read model ${name} has version ${found}, but this program makes version ${version}: rebuilding it`);
     await rebuild({ url, log, projection, signal, ...open && { open }, onlyIfOlder: true });
   }
 }

@@ -124,6 +124,7 @@ export const listPendingClaims = defineEndpoint({
     ...pages,
     next: inQuery('after', kind.optional(kind.position), { description: 'Only later redemptions. Send `next` of the previous page.', example: 84_340 }),
   },
+  shownLimit: { name: 'maxClaimsPerPage', value: MAX_CLAIM_ENTRIES, description: 'Most pending or failed claims in an answer.' },
   answer: {
     description: 'The redemptions.',
     schema: field.answer('PendingClaims', {

@@ -1,6 +1,10 @@
 /** Markets by words, category and state, sorted, page by page: `GET /markets` with one of its parameters. */
 import { RequestError } from '../engine/records/errors.js';
-import { SELL, YES } from '../engine/records/fields.js';
+import { CATEGORIES, SELL, YES, type Category } from '../engine/records/fields.js';
+import * as field from '../engine/records/answer-fields.js';
+import { named } from '../engine/records/named-schema.js';
+import { Type } from '../engine/records/schema-types.js';
+import * as example from '../service/api/examples.js';
 import { inQuery } from '../service/api/parameter.js';
 import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
@@ -9,7 +13,6 @@ import { hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } f
 
 export const MARKETS_LIMIT = { byDefault: 100, max: 500 } as const;
 
-export const CATEGORIES = ['defi', 'protocol', 'stablecoin', 'general'] as const;
 /** In the order of `markets.state`. */
 export const MARKET_STATES = ['open', 'expired', 'proposed', 'disputed', 'resolved'] as const;
 
@@ -21,6 +24,29 @@ export const MARKET_FIELDS = `
 export const BEST_YES_ASK = `left join lateral (
   select price from levels
   where levels.market_id = markets.market_id and outcome = ${YES} and side = ${SELL} order by price limit 1) ask on true`;
+
+const TokenId = named('TokenId', Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'A uint256 as a decimal string.' }));
+const WITHOUT_CHAIN = 'null for a market without a chain.';
+
+/** An entry: what MARKET_FIELDS selects, and what a page adds. */
+export const MarketEntry = field.answer('Market', {
+  id: field.Bytes32, question: field.Question, description: Type.String(),
+  category: field.oneOf(CATEGORIES, 'What the market is about.'),
+  contractAddress: field.Address, maker: field.Address, expiration: field.Seconds, chainId: field.integer('Chain on which the market settles.', 1),
+  resolved: Type.Boolean(), bestAskPrice: field.PriceOrNone, createdAt: field.Seconds,
+  conditionId: field.orNull(field.Bytes32, `Condition of the conditional tokens, for splitPosition, mergePositions and redeemPositions; ${WITHOUT_CHAIN}`),
+  yesTokenId: field.orNull(TokenId, `ERC-1155 id of the YES shares; ${WITHOUT_CHAIN}`),
+  noTokenId: field.orNull(TokenId, `ERC-1155 id of the NO shares; ${WITHOUT_CHAIN}`),
+  state: Type.Optional(field.oneOf(MARKET_STATES, 'Only in a page.')),
+  totalVolume: Type.Optional(field.amount('Only in a page: stablecoin traded since the start')),
+});
+export const exampleEntry = {
+  id: example.marketId, question: example.question, description: 'Resolves YES if the figure is reached before the year ends.', category: 'defi',
+  contractAddress: example.contractAddress, maker: example.maker, expiration: example.expiration, chainId: 31_337, resolved: false,
+  bestAskPrice: 600_000, createdAt: example.placedAt, conditionId: example.marketId,
+  yesTokenId: '67342861206352183424271838154306187063461374310264017361302217042436938274305',
+  noTokenId: '110289364510287301928475610293847561029384756102938475610293847561029384756102',
+};
 
 interface Sort {
   /** The tables of a market's key. */
@@ -52,7 +78,7 @@ export interface MarketSearch {
   readonly chainId?: number | undefined;
   /** Words of the question, or their beginnings. */
   readonly query?: string | undefined;
-  readonly category?: typeof CATEGORIES[number] | undefined;
+  readonly category?: Category | undefined;
   /** Every unresolved one without it. */
   readonly state?: typeof MARKET_STATES[number] | 'all' | undefined;
   readonly sort?: keyof typeof SORTS | undefined;

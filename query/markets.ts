@@ -1,6 +1,5 @@
 /** The unresolved markets, one market's statistics, and the platform's totals. */
 import { RequestError } from '../engine/records/errors.js';
-import { named } from '../engine/records/named-schema.js';
 import { Type } from '../engine/records/schema-types.js';
 import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
@@ -8,7 +7,7 @@ import * as example from '../service/api/examples.js';
 import * as parameter from '../service/api/parameters.js';
 import type { MarketReference } from '../service/api/request-fields.js';
 import type { Database } from './database.js';
-import { BEST_YES_ASK, CATEGORIES, MARKET_FIELDS, MARKET_STATES, marketSearchParameters, searchMarkets, type MarketSearch } from './market-search.js';
+import { BEST_YES_ASK, exampleEntry, MARKET_FIELDS, MarketEntry, marketSearchParameters, searchMarkets, type MarketSearch } from './market-search.js';
 import { NextCursor } from './paging.js';
 import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from './statement.js';
@@ -97,9 +96,6 @@ function firstFillAfter(ms: string): string {
 
 const reading = { ...read, tag: 'Markets' } as const;
 
-const TokenId = named('TokenId', Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'A uint256 as a decimal string.' }));
-const WITHOUT_CHAIN = 'null for a market without a chain.';
-
 export const listMarkets = defineEndpoint({
   ...reading,
   id: 'listMarkets', path: '/api/v1/markets', summary: 'Active markets', description: 'All standard markets that are not resolved, newest first. '
@@ -109,28 +105,12 @@ export const listMarkets = defineEndpoint({
   answer: {
     description: 'The markets.',
     schema: field.answer('Markets', {
-      markets: Type.Array(field.answer('Market', {
-        id: field.Bytes32, question: field.Question, description: Type.String(),
-        category: field.oneOf(CATEGORIES, 'What the market is about.'),
-        contractAddress: field.Address, maker: field.Address, expiration: field.Seconds, chainId: field.integer('Chain on which the market settles.', 1),
-        resolved: Type.Boolean(), bestAskPrice: field.PriceOrNone, createdAt: field.Seconds,
-        conditionId: field.orNull(field.Bytes32, `Condition of the conditional tokens, for splitPosition, mergePositions and redeemPositions; ${WITHOUT_CHAIN}`),
-        yesTokenId: field.orNull(TokenId, `ERC-1155 id of the YES shares; ${WITHOUT_CHAIN}`),
-        noTokenId: field.orNull(TokenId, `ERC-1155 id of the NO shares; ${WITHOUT_CHAIN}`),
-        state: Type.Optional(field.oneOf(MARKET_STATES, 'Only in a page.')),
-        totalVolume: Type.Optional(field.amount('Only in a page: stablecoin traded since the start')),
-      })),
+      markets: Type.Array(MarketEntry),
       count: field.Count, nextCursor: NextCursor,
     }),
     examples: {
       'one market': {
-        markets: [{
-          id: example.marketId, question: example.question, description: 'Resolves YES if the figure is reached before the year ends.', category: 'defi',
-          contractAddress: example.contractAddress, maker: example.maker, expiration: example.expiration, chainId: 31_337, resolved: false,
-          bestAskPrice: 600_000, createdAt: example.placedAt, conditionId: example.marketId,
-          yesTokenId: '67342861206352183424271838154306187063461374310264017361302217042436938274305',
-          noTokenId: '110289364510287301928475610293847561029384756102938475610293847561029384756102',
-        }],
+        markets: [exampleEntry],
         count: 1,
       },
     },

@@ -13,7 +13,7 @@ import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, soleRow, type Answer, type Statement } from './statement.js';
 
 /** How many of the largest holders `GET /holders/{marketId}` lists. */
-export const HOLDER_ENTRIES = 10;
+const HOLDER_ENTRIES = 10;
 /** How many entries a page has. */
 export const POSITIONS_LIMIT = { byDefault: 100, max: 500 } as const;
 
@@ -138,6 +138,7 @@ export const getHolders = defineEndpoint({
   id: 'getHolders', path: '/api/v1/holders/{marketId}', summary: 'The ten largest holders of a market',
   description: 'Sorted by the size of their positions, largest first. With `limit` or `cursor`: page by page.',
   parameters: { ...ofMarket.parameters, ...pageParameters({ ...POSITIONS_LIMIT, byDefault: HOLDER_ENTRIES }) },
+  shownLimit: { name: 'maxHolders', value: HOLDER_ENTRIES, description: 'Most holders in an answer.' },
   answer: {
     description: 'The holders.',
     schema: field.answer('Holders', {

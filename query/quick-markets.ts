@@ -12,7 +12,7 @@ import { read, type Reads } from './reading.js';
 import { answer, answering, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
 /** How many quick markets `GET /quick-markets/{asset}/history` lists. */
-export const QUICK_MARKET_ENTRIES = 100;
+const QUICK_MARKET_ENTRIES = 100;
 
 /** SQL: a price was missed and has not come since, so that the market cannot be decided. */
 const PRICE_MISSED = '(start_missed and strike_price is null or end_missed and end_price is null)';
@@ -137,6 +137,7 @@ export const listQuickMarkets = defineEndpoint({
   id: 'listQuickMarkets', path: '/api/v1/quick-markets/{asset}/history', summary: 'The 100 latest quick markets of an asset',
   description: 'Those that have begun, the one that runs now among them. Newest first. With `limit` or `cursor`: page by page.',
   parameters: { asset, chainId: parameter.optionalChainId, ...pageParameters({ byDefault: QUICK_MARKET_ENTRIES, max: 500 }) },
+  shownLimit: { name: 'maxQuickMarkets', value: QUICK_MARKET_ENTRIES, description: 'Most quick markets in the history of an asset.' },
   answer: {
     description: 'The quick markets.',
     schema: field.answer('QuickMarketHistory', { asset: field.Asset, history: Type.Array(PastQuickMarket), nextCursor: NextCursor }),

@@ -104,7 +104,7 @@ export const getResolution = defineEndpoint({
         settlementResolution: Type.Boolean({ description: 'Whether the oracle upheld the assertion; false until `settled`.' }),
         disputed: Type.Boolean(),
       })),
-      proposal: Type.Optional(field.answer('ProposalTaken', {
+      proposal: Type.Optional(field.answer('ProposalTerms', {
         bond: Type.String({ pattern: '^(0|[1-9][0-9]*)$', description: 'What a proposal signs as `bond`, and what its permit is of, in units of 1e-6 of the stablecoin: '
           + 'the greater of the market\'s own bond and the oracle\'s minimum. At most 10 seconds old; `/users/{address}/nonces` has the present one.' }),
         refusal: field.orNull(Type.String(), 'Why no proposal is taken at present, whatever it says; null if proposals are taken.'),

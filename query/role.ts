@@ -52,7 +52,9 @@ export const query: Role<QueryPorts, ServingRole> = {
     const history = createHistory({ db, log, now: () => clock.monotonic() });
     const now = () => clock.now();
     return Promise.resolve({
-      routes: serve(readEndpoints, { db, share: createShare(db), log, now, assets, sourceUrls, priceStreams, streams, history, waysOut }),
+      routes: serve(readEndpoints, {
+        db, share: createShare(db), log, now, assets, sourceUrls, priceStreams, streams, history, waysOut,
+      }),
       failed: neverFails,
       // The read models are closed with the shared parts.
       stop: async () => { await Promise.all([feed.close(), streams.close()]); },
@@ -62,7 +64,8 @@ export const query: Role<QueryPorts, ServingRole> = {
           return position === undefined ? unread() : [{ position, lag: Math.max(0, logLength() - 1 - position) }];
         })),
         reading(streamsState, () => [{
-          prices: priceStreams.open(), pricesCutOff: feed.cutOff(), channels: streams.open(), channelsCutOff: streams.cutOff(), history: history.open(),
+          prices: priceStreams.open(), pricesCutOff: feed.cutOff(), channels: streams.open(), channelsCutOff: streams.cutOff(),
+          history: history.open(),
         }]),
       ],
     });

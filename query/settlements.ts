@@ -118,6 +118,7 @@ export const listPendingTrades = defineEndpoint({
       description: 'Only trades with a higher fill number. Send `next` of the previous page.', example: 310,
     }),
   },
+  shownLimit: { name: 'maxSettlementsPerPage', value: MAX_SETTLEMENTS, description: 'Most pending or failed trades in an answer.' },
   answer: {
     description: 'The trades.',
     schema: field.answer('PendingTrades', {

@@ -10,12 +10,12 @@ import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
 /** How many of the latest trades each listing has. */
-export const ACTIVITY_ENTRIES = 50;
-export const TRADE_ENTRIES = 100;
+const ACTIVITY_ENTRIES = 50;
+const TRADE_ENTRIES = 100;
 /** How many trades a page has at most. */
 const TRADES_MAX = 500;
 const IN_PAGES = 'With `limit` or `cursor`: page by page. A page with `cursor` is sent as `immutable` once all of its trades are confirmed.';
-export const USER_ACTIVITY_LIMIT = { byDefault: 50, max: 100 } as const;
+const USER_ACTIVITY_LIMIT = { byDefault: 50, max: 100 } as const;
 
 /** SQL: `trades.settlement` in words. */
 export function settlementStatus(column: string): string {
@@ -150,6 +150,7 @@ export const getMarketActivity = defineEndpoint({
   id: 'getMarketActivity', path: '/api/v1/activity/{marketId}', summary: 'The 50 latest trades of a market',
   description: `Newest first. \`txHash\` is empty until a settlement transaction is sent. ${IN_PAGES}`,
   parameters: { ...ofMarket.parameters, ...pageParameters({ byDefault: ACTIVITY_ENTRIES, max: TRADES_MAX }) },
+  shownLimit: { name: 'maxActivity', value: ACTIVITY_ENTRIES, description: 'Most trades in a market\'s activity.' },
   answer: {
     description: 'The trades.',
     schema: field.answer('MarketActivity', {
@@ -164,6 +165,7 @@ export const listTrades = defineEndpoint({
   id: 'listTrades', path: '/api/v1/trades/{marketId}', summary: 'The 100 latest trades of a market',
   description: `Newest first, with the outcome traded. \`txHash\` is empty until a settlement transaction is sent. ${IN_PAGES}`,
   parameters: { ...ofMarket.parameters, ...pageParameters({ byDefault: TRADE_ENTRIES, max: TRADES_MAX }) },
+  shownLimit: { name: 'maxTrades', value: TRADE_ENTRIES, description: 'Most trades in a market\'s trade history.' },
   answer: {
     description: 'The trades.',
     schema: field.answer('Trades', {
@@ -180,6 +182,7 @@ export const getUserActivity = defineEndpoint({
   description: 'Newest first. `settlements` has the payouts of resolved markets. `limit` applies to each of the two lists, '
     + 'and `cursor` goes on in both.',
   parameters: { user: parameter.userInPath, chainId: parameter.chainId, ...pageParameters(USER_ACTIVITY_LIMIT) },
+  shownLimit: { name: 'maxUserActivity', value: USER_ACTIVITY_LIMIT.max, description: 'Most entries in each list of a user\'s activity.' },
   answer: {
     description: 'The activity.',
     schema: field.answer('UserActivity', {

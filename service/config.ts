@@ -68,7 +68,7 @@ const settings = {
   KAFKA_USERNAME: setting(text(1_000), '', 'User at the brokers, with SASL.', { shown: '(none)' }),
   KAFKA_PASSWORD: setting(text(1_000), '', 'The user\'s password.', { shown: '(none)', secret: true }),
   KAFKA_MECHANISM: setting(oneOf('scram-sha-512', 'scram-sha-256', 'plain'), 'scram-sha-512', 'How the password is shown to the brokers.'),
-  KAFKA_REPLICATION: setting(integer(1, 100), 3, 'How many brokers have a copy of each topic: the feed role makes topics so, and raises an alarm while one has fewer.'),
+  KAFKA_REPLICATION: setting(integer(1, 100), 3, 'How many brokers have a copy of each topic: the feed role makes topics so, and raises an alert while one has fewer.'),
   PROCESSES: setting(processesOf, ROLE_NAMES.map((name) => [name]),
     'For npm run start:roles: the processes. Each is one role, or several joined by +. Name a process twice to run two of it. '
     + 'The one with the api role listens at PORT, the others at the ports after it.', { shown: ROLE_NAMES.join(' ') }),

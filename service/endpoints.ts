@@ -1,5 +1,5 @@
 /** Every endpoint of the service, by the role that serves it. To add one: a file with its definition, and its name in its role's list. */
-import { askedEndpoints, orderEndpoints } from '../command/orders/endpoints.js';
+import { replicaEndpoints, orderEndpoints } from '../command/orders/endpoints.js';
 import { relayerEndpoints } from '../command/relayer/endpoints.js';
 import { lookUpEndpoints, readEndpoints } from '../query/endpoints.js';
 import type { Endpoint, EndpointRole } from './api/endpoint.js';
@@ -13,7 +13,7 @@ export const serviceEndpoints = [getConfig, getContracts, getOpenapi, getAsyncap
 
 /** Tried in this order. */
 export const allEndpoints: readonly Endpoint[] = [
-  ...askedEndpoints, ...orderEndpoints, ...lookUpEndpoints, ...readEndpoints, ...relayerEndpoints, ...serviceEndpoints,
+  ...replicaEndpoints, ...orderEndpoints, ...lookUpEndpoints, ...readEndpoints, ...relayerEndpoints, ...serviceEndpoints,
 ];
 
 /** Pages that are not endpoints of the API, with all paths below them, and the role that serves each. */

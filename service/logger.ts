@@ -25,21 +25,21 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
 }
 
 /**
- * Reports of workers as log lines. A trouble is told at once, then at growing intervals with how often it came in between, until a note says that
- * it is over: also two troubles in turns, as of connections that are cut at different moments.
+ * Reports of workers as log lines, an alert as one of level `error`. A warning is logged at once, then at growing intervals with how often it came in
+ * between, until an info ends it: also two warnings in turns, as of connections that are cut at different moments.
  */
 export function reportTo(logger: ReportLogger, now: () => number = () => performance.now()): Report {
   const gate = createGate(now);
   return (level, text) => {
     switch (level) {
-      case 'note':
+      case 'info':
         gate.open();
         logger.info(text);
         return;
-      case 'trouble':
+      case 'warn':
         gate.pass(text, (times) => { if (times === 0) logger.warn(text); else logger.warn({ times: times + 1 }, text); });
         return;
-      case 'alarm': logger.error(text);
+      case 'alert': logger.error(text);
     }
   };
 }

@@ -29,13 +29,13 @@ export function createRecurring({ logger, what, now = () => performance.now(), a
     const quietMs = now() - (latestMs ?? 0);
     if (quietMs < QUIET_MS) return after(QUIET_MS - quietMs, lookWhetherOver);
     latestMs = undefined;
-    report('note', `${what}: no error for ${QUIET_MS / 1_000} s`);
+    report('info', `${what}: no error for ${QUIET_MS / 1_000} s`);
   };
 
   return (error) => {
     if (latestMs === undefined) after(QUIET_MS, lookWhetherOver);
     latestMs = now();
-    report('trouble', `${what}: ${error}`);
+    report('warn', `${what}: ${error}`);
   };
 }
 

@@ -21,17 +21,17 @@ export interface OpenResources extends Resources {
   readonly greeting?: (url: string) => Promise<string | undefined>;
 }
 
-export interface Opening extends Secrets {
+export interface ResourceOptions extends Secrets {
   readonly logger: Logger;
   /** Receives the steps that stop what is started here. */
   readonly steps: StopStep[];
 }
 
 /** Opens what a process needs. */
-export type ResourcesOf = (config: Config, opening: Opening) => Promise<OpenResources>;
+export type ResourcesOf = (config: Config, opening: ResourceOptions) => Promise<OpenResources>;
 
 /** The databases and chains of the settings: starts nothing, and does not wait for a database. */
-export async function namedResources(config: Config, opening: Opening): Promise<OpenResources> {
+export async function namedResources(config: Config, opening: ResourceOptions): Promise<OpenResources> {
   if (config.databaseUrl === '') {
     throw new CannotStart('DATABASE_URL is not set: this program brings no Postgres of its own; npm start does, for development', { hopeless: true });
   }

@@ -13,10 +13,10 @@ export interface DatabaseOfConfig {
   close(): Promise<void>;
 }
 
-type Wanted = Pick<Config, 'databaseUrl' | 'dataDir'>;
+type DatabaseSettings = Pick<Config, 'databaseUrl' | 'dataDir'>;
 
 /** Prepares the database. `log` receives every line of an embedded Postgres. Throws DirectoryInUse when another process runs that Postgres. */
-export async function databaseOf({ databaseUrl, dataDir }: Wanted, log: (line: string) => void): Promise<DatabaseOfConfig> {
+export async function databaseOf({ databaseUrl, dataDir }: DatabaseSettings, log: (line: string) => void): Promise<DatabaseOfConfig> {
   if (databaseUrl !== '') return borrowed(databaseUrl);
   const directory = join(dataDir, 'postgres');
   const server = await startEmbeddedPostgres({ directory, log });
@@ -33,12 +33,12 @@ export async function databaseOf({ databaseUrl, dataDir }: Wanted, log: (line: s
 }
 
 /** For a tool beside a service that may be running: the service's database if it runs, else a database started for the tool. */
-export async function sharedDatabaseOf(wanted: Wanted): Promise<DatabaseOfConfig> {
+export async function sharedDatabaseOf(settings: DatabaseSettings): Promise<DatabaseOfConfig> {
   try {
-    return await databaseOf(wanted, () => undefined);
+    return await databaseOf(settings, () => undefined);
   } catch (error) {
     if (!(error instanceof DirectoryInUse)) throw error;
-    return borrowed(await readFile(noteOf(wanted.dataDir), 'utf8').catch(() => { throw error; }));
+    return borrowed(await readFile(noteOf(settings.dataDir), 'utf8').catch(() => { throw error; }));
   }
 }
 

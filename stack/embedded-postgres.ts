@@ -16,7 +16,7 @@ import { lockDirectory } from '../service/machine/directory-lock.js';
 import { syncDirectory, writeDurably } from '../service/machine/durable-files.js';
 import { spawnGuarded } from './guarded-process.js';
 import { keepAlive } from './keep-alive.js';
-import { endProcess, isTaken, runsOn } from './leftover.js';
+import { endProcess, isInUse, runsOn } from './leftover.js';
 import { ableToEnter, postgresAccount, type Account } from './postgres-account.js';
 import { findPrograms, type Programs } from './postgres-programs.js';
 import { readOutput, type ChildWithOutput } from './process-output.js';
@@ -171,7 +171,7 @@ async function stopLeftover(cluster: string, log: (line: string) => void): Promi
   if (ended()) {
     // Postgres would take another process that has the number by now for a postmaster. Else it needs the file: by that it knows whether
     // sessions of a killed postmaster still run.
-    if (isTaken(pid)) await rm(pidFile);
+    if (isInUse(pid)) await rm(pidFile);
     return;
   }
   log(`stopping the Postgres (process ${pid}) that an earlier, killed process left running`);

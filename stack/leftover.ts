@@ -15,8 +15,8 @@ export function runsOn(pid: number, path: string): boolean {
   }
 }
 
-/** Whether any process has the number. */
-export function isTaken(pid: number): boolean {
+/** Whether any process has this id. */
+export function isInUse(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
@@ -24,7 +24,7 @@ export function isTaken(pid: number): boolean {
   }
 }
 
-export interface Ending {
+export interface ProcessEnding {
   readonly ended: () => boolean;
   /** One after the other, each when the process has not ended so long after the one before. */
   readonly signals: readonly NodeJS.Signals[];
@@ -32,7 +32,7 @@ export interface Ending {
 }
 
 /** Resolves when the process has ended. Throws when no signal ends it. */
-export async function endProcess(pid: number, { ended, signals, timeoutMs }: Ending): Promise<void> {
+export async function endProcess(pid: number, { ended, signals, timeoutMs }: ProcessEnding): Promise<void> {
   for (const signal of signals) {
     if (ended()) return;
     try {

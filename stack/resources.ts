@@ -6,7 +6,7 @@ import { chainsOf } from '../service/chains-of.js';
 import type { Config } from '../service/config.js';
 import { DirectoryInUse } from '../service/machine/directory-lock.js';
 import { ROLE_NAMES } from '../service/process/roles.js';
-import { logged, urlsOf, type Opening, type OpenResources } from '../service/resources.js';
+import { logged, urlsOf, type ResourceOptions, type OpenResources } from '../service/resources.js';
 import { startDevelopmentChain, type DevelopmentChain } from './chain/development.js';
 import { dataDirectoryError } from './data-directory.js';
 import { databaseOf, sharedDatabaseOf } from './database-of.js';
@@ -26,7 +26,7 @@ export interface StackResources extends OpenResources {
  * Names the databases and chains of the settings, and starts those that they leave out. A process that has only some of the roles joins the
  * embedded stack of another process on the same DATA_DIR, if one runs.
  */
-export async function stackResources(config: Config, opening: Opening): Promise<StackResources> {
+export async function stackResources(config: Config, opening: ResourceOptions): Promise<StackResources> {
   const { logger, steps } = opening;
   const joins = config.roles.length < ROLE_NAMES.length;
   const named = (error: unknown): never => { throw dataDirectoryError(error, config.dataDir); };
@@ -54,7 +54,7 @@ interface Chains {
 }
 
 /** The development chain with CHAINS=dev, else the chains of the settings. */
-async function openChains(config: Config, { joins, logger, ...secrets }: Opening & { readonly joins: boolean }): Promise<Chains> {
+async function openChains(config: Config, { joins, logger, ...secrets }: ResourceOptions & { readonly joins: boolean }): Promise<Chains> {
   if (config.chains !== 'dev') return { chains: await chainsOf(config.chains, secrets), dev: undefined };
   try {
     const dev = await startDevelopmentChain(config, (line) => { logger.debug({ line }, 'chain'); });

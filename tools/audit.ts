@@ -10,10 +10,10 @@ import { CannotAudit } from './audit/difference.js';
 import { printable } from './audit/printable.js';
 import { createProgress } from './audit/progress.js';
 import { reportText } from './audit/report.js';
-import { readDescription, type Described } from './audit/source/described.js';
+import { readDescription, type DescribedExchange } from './audit/source/described.js';
 import { openFile } from './audit/source/file-source.js';
 import { openService, type ServiceSourceOptions } from './audit/source/service-source.js';
-import type { HistorySource } from './audit/source/source.js';
+import type { AuditSource } from './audit/source/source.js';
 import { databaseUrl, httpUrl, integer } from '../service/settings.js';
 import { DIFFERS, EXIT_CODES, PASSED, runProgram } from './audit/exit-codes.js';
 import { argument } from './terminal/tool.js';
@@ -85,14 +85,14 @@ async function run(options: Options): Promise<void> {
   }
 }
 
-async function open({ url, file, config }: Options, waiting: Pick<ServiceSourceOptions, 'report' | 'signal'>): Promise<HistorySource> {
+async function open({ url, file, config }: Options, waiting: Pick<ServiceSourceOptions, 'report' | 'signal'>): Promise<AuditSource> {
   if ((url === undefined) === (file === undefined)) throw new CannotAudit('give either --url or --file');
   if (config !== undefined && file === undefined) throw new CannotAudit('--config goes with --file: a service says itself what --config would');
   if (file !== undefined) return await openFile(file, config === undefined ? undefined : await descriptionIn(config));
   return await openService({ url: url ?? '', ...waiting });
 }
 
-async function descriptionIn(path: string): Promise<Described> {
+async function descriptionIn(path: string): Promise<DescribedExchange> {
   try {
     return readDescription(JSON.parse(await readFile(path, 'utf8')), path);
   } catch (error) {
@@ -113,6 +113,6 @@ function hashes(text: string, before: ReadonlySet<string>): ReadonlySet<string> 
 
 function nodesOf(urls: Options['rpc'], say: (text: string) => void): ReadonlyMap<number, Rpc> {
   return new Map([...urls].map(([chainId, each]) => [chainId, createRpc({
-    chainId, urls: each, now: () => performance.now(), report: (level, text) => { if (level !== 'note') say(text); },
+    chainId, urls: each, now: () => performance.now(), report: (level, text) => { if (level !== 'info') say(text); },
   })]));
 }

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Log } from '../engine/log/log.js';
 import { openLog } from '../engine/log/open-log.js';
-import { checkBackup, restoreBackup, writeBackup, type Replayed, type Restored } from './backup/backup.js';
+import { checkBackup, restoreBackup, writeBackup, type Replayed, type RestoredLog } from './backup/backup.js';
 import { parseConfig, logUrlOf } from '../service/config.js';
 import { toolDatabase } from './terminal/database.js';
 import { toolAction } from './terminal/tool.js';
@@ -40,6 +40,6 @@ function textOf({ commands, outcomes, digest }: Replayed): string {
 }
 
 /** What an interrupted restore had done already. */
-function earlierText({ found: { commands, outcomes } }: Restored): string {
+function earlierText({ found: { commands, outcomes } }: RestoredLog): string {
   return commands === 0 ? '' : `; ${commands} of the commands and ${outcomes} of the outcomes were there already, by a restore that was interrupted`;
 }

@@ -5,7 +5,7 @@
  */
 import { Command } from 'commander';
 import { Wallet } from 'ethers';
-import { createApi, type Api, type Chain, type Config, type Market } from './demo/api.js';
+import { createApi, type Api, type ApiChain, type ApiConfig, type ApiMarket } from './demo/api.js';
 import { ONE, say, step, until } from './demo/progress.js';
 import { quickMarket } from './demo/quick-market.js';
 import { startOwnStack } from './demo/stack.js';
@@ -23,7 +23,7 @@ interface Options {
   readonly token?: string | undefined;
 }
 
-interface Asked extends Options {
+interface DemoOptions extends Options {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -49,7 +49,7 @@ async function answers(url: string): Promise<boolean> {
   return fetch(`${url}/health/live`).then(({ ok }) => ok, () => false);
 }
 
-async function demonstrate(url: string, { token: option, environment }: Asked): Promise<void> {
+async function demonstrate(url: string, { token: option, environment }: DemoOptions): Promise<void> {
   if (!await answers(url)) throw new Error(`no service answers at ${url}: start one with npm start, or give the URL at which it says that it runs`);
   const api = createApi(url);
   const config = await readConfig(api);
@@ -79,17 +79,17 @@ async function demonstrate(url: string, { token: option, environment }: Asked): 
 }
 
 /** What the service tells its clients, once it has read the contracts of its first chain. */
-function readConfig(api: Api): Promise<Config> {
+function readConfig(api: Api): Promise<ApiConfig> {
   return until('the service has read the contracts of its chain', async () => {
-    const config = await api.get<Config>('/api/v1/config');
+    const config = await api.get<ApiConfig>('/api/v1/config');
     const [chain] = config.chains;
     return chain?.contracts['collateral'] != null && chain.collateral === null ? undefined : config;
   });
 }
 
 /** The newest open market; one that waits for its resolution is listed too. */
-async function listedScene(api: Api, config: Config): Promise<TradeScene> {
-  const { markets } = await api.get<{ markets: readonly Market[] }>('/api/v1/markets');
+async function listedScene(api: Api, config: ApiConfig): Promise<TradeScene> {
+  const { markets } = await api.get<{ markets: readonly ApiMarket[] }>('/api/v1/markets');
   const market = markets.find(({ expiration }) => expiration > config.serverTime + CLOSES_SOON_S);
   if (market === undefined) throw new Error('the service has no open market: npm run tool -- market create makes one');
   say(`Market ${market.id}\n  ${market.question}`);
@@ -97,7 +97,7 @@ async function listedScene(api: Api, config: Config): Promise<TradeScene> {
 }
 
 /** Where nothing is relayed: two wallets pay for their own transactions, and trade. */
-async function tradeWithGas(scene: TradeScene, chain: Chain, side: ChainSide): Promise<void> {
+async function tradeWithGas(scene: TradeScene, chain: ApiChain, side: ChainSide): Promise<void> {
   const { api, market, price } = scene;
   say(`This service relays nothing on chain ${chain.chainId}: the wallets pay for their transactions, and the demonstration ends with the trade.`);
   step('Two fresh wallets have ether and 20 test USDC each');

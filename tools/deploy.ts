@@ -10,13 +10,13 @@ import { KEY_FORMAT } from '../command/lane/private-key.js';
 import { addressOnly, checksummed, deploy, planOnly, walletOf, type Deploying } from './deploy/deploy.js';
 import { knownChain, knownChainsText } from './deploy/known-chains.js';
 import { planText, resultText } from './deploy/result-text.js';
-import type { Asked } from './deploy/terms.js';
+import type { RequestedTerms } from './deploy/terms.js';
 import { integer, SettingError, text } from '../service/settings.js';
 import { collateralOf as amountOf, privateKeyOf } from './market/terms.js';
 import { keyOfFile } from './terminal/private-key.js';
 import { argument, toolAction } from './terminal/tool.js';
 
-interface Options extends Omit<Asked, 'testnet' | 'disputeWindowS' | 'adminDelayS'> {
+interface Options extends Omit<RequestedTerms, 'testnet' | 'disputeWindowS' | 'adminDelayS'> {
   readonly rpc?: string;
   readonly keyFile?: string;
   readonly testnet?: boolean;
@@ -82,12 +82,12 @@ async function run(options: Options): Promise<void> {
   const chainId = await chainIdOf(url);
   const say = (line: string): void => { process.stderr.write(`${line}\n`); };
   const rpc = createRpc({
-    chainId, urls: [url], timeoutMs: REQUEST_TIMEOUT_MS, now: () => performance.now(), report: (level, line) => { if (level !== 'note') say(line); },
+    chainId, urls: [url], timeoutMs: REQUEST_TIMEOUT_MS, now: () => performance.now(), report: (level, line) => { if (level !== 'info') say(line); },
   });
   const deploying: Deploying = {
     rpc, wallet, directory: out, confirmations, pollMs: POLL_MS, say, name: name ?? knownChain(chainId)?.name ?? `Chain ${chainId}`,
     limits: { maxFeePerGas: maxFeeGwei ?? LANE_POLICY.maxFeePerGas, minPriorityFeePerGas: LANE_POLICY.minPriorityFeePerGas },
-    asked: {
+    requested: {
       ...others, testnet, ...disputeWindow === undefined ? {} : { disputeWindowS: disputeWindow },
       ...adminDelay === undefined ? {} : { adminDelayS: adminDelay },
     },

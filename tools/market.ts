@@ -1,13 +1,14 @@
 /** `npm run tool -- market create|list|arbitrate`: markets of a running exchange. Exit codes: 1 when it cannot be done, 2 for wrong arguments. */
 import { Command } from 'commander';
+import { CATEGORIES, type Category } from '../engine/records/fields.js';
 import { pause } from '../engine/waiting.js';
 import { secondsOf } from './token/token-arguments.js';
 import { SettingError } from '../service/settings.js';
-import { Refused, createApi, type Chain, type Config, type Market } from './demo/api.js';
+import { Refused, createApi, type ApiChain, type ApiConfig, type ApiMarket } from './demo/api.js';
 import { DEFAULT_BOND, bondText } from './deploy/oracle.js';
 import { arbitrate, createMarket, leastBond, type MarketChain } from './market/chain.js';
 import { KEY_VARIABLE, keyFrom } from './market/key.js';
-import { CATEGORIES, categoryOf, collateralOf, descriptionOf, marketIdOf, questionOf, type Category } from './market/terms.js';
+import { categoryOf, collateralOf, descriptionOf, marketIdOf, questionOf } from './market/terms.js';
 import { argument, toolAction } from './terminal/tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
@@ -115,7 +116,7 @@ interface Resolution {
 
 async function connect({ url, chain: wanted, rpc }: Common) {
   const api = createApi(url);
-  const { chains, serverTime } = await api.get<Config>('/api/v1/config').catch((error: unknown) => {
+  const { chains, serverTime } = await api.get<ApiConfig>('/api/v1/config').catch((error: unknown) => {
     if (error instanceof Refused) throw error;
     throw new Error(`no exchange answers at ${url}: start one with npm start, or give --url`, { cause: error });
   });
@@ -126,14 +127,14 @@ async function connect({ url, chain: wanted, rpc }: Common) {
   return { api, chain: chainOf(chain, rpc), serverTime };
 }
 
-function chainOf({ chainId, rpcUrl, contracts, testnet }: Chain, rpc: string | undefined) {
+function chainOf({ chainId, rpcUrl, contracts, testnet }: ApiChain, rpc: string | undefined) {
   const url = rpc ?? rpcUrl;
   if (url == null) throw new Error(`--rpc: the exchange names no node of chain ${chainId}: give a node's URL`);
   return { chainId, rpcUrl: url, contracts, testnet } satisfies MarketChain & { testnet: boolean };
 }
 
-async function markets(api: ReturnType<typeof createApi>): Promise<readonly Market[]> {
-  return (await api.get<{ markets: readonly Market[] }>('/api/v1/markets')).markets;
+async function markets(api: ReturnType<typeof createApi>): Promise<readonly ApiMarket[]> {
+  return (await api.get<{ markets: readonly ApiMarket[] }>('/api/v1/markets')).markets;
 }
 
 function verdictOf(text: string): boolean {

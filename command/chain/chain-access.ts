@@ -28,7 +28,7 @@ export interface ChainAccess {
    * Checks the contracts, then does the work. Resolves when both are done. When the chain cannot be reached, logs a warning and resolves at
    * once; check and work are then retried until they succeed. Throws when all nodes are on another chain or the contracts are not those of
    * the settings, and rethrows errors of the work. In a retry, nodes on another chain count as unreachable; after another of these errors
-   * the chain is given up with an alarm, and the rest of the process continues.
+   * the chain is given up with an alert, and the rest of the process continues.
    */
   begin(work: () => Promise<void>): Promise<void>;
   startAttempts(): StartAttempts;
@@ -96,7 +96,7 @@ export function openChain(configured: ConfiguredChain, { keccak256, report, fetc
       if (signal.aborted) return;
       failed(error);
       // Only this chain is given up: orders and other chains are not affected.
-      report('alarm', `chain ${chain.chainId} is not used until the next start: ${startAttempts.lastError}`);
+      report('alert', `chain ${chain.chainId} is not used until the next start: ${startAttempts.lastError}`);
       startAttempts = { ...startAttempts, stopped: startAttempts.lastError };
       stopping.abort();
     }
@@ -112,7 +112,7 @@ export function openChain(configured: ConfiguredChain, { keccak256, report, fetc
         await attempt(work);
       } catch (error) {
         if (!(error instanceof ChainUnavailable) || error instanceof WrongChain || stopping.signal.aborted) throw error;
-        report('trouble', `${error.message}; its fills wait until the chain can be reached`);
+        report('warn', `${error.message}; its fills wait until the chain can be reached`);
         startAttempts = { failures: startAttempts.failures + 1, lastError: error.message };
         laterAttempts.push(keepTrying(work));
       }
@@ -129,6 +129,6 @@ async function checkedCollateral(
   { report, ...checking }: Parameters<typeof checkContracts>[0] & { readonly report: Report }, compare: typeof checkContracts,
 ): Promise<Collateral> {
   const { collateral, shortcomings } = await compare(checking);
-  for (const each of shortcomings) report('trouble', each);
+  for (const each of shortcomings) report('warn', each);
   return collateral;
 }

@@ -17,7 +17,7 @@ export interface ChainReads {
   /** A transaction's logs; undefined when it has no receipt. Throws ChainUnavailable. */
   receiptLogs(txHash: string): Promise<readonly ChainLog[] | undefined>;
   /** The logs of a contract in a range of blocks, both inclusive. Throws ChainUnavailable. */
-  logs(asked: LogsAsked): Promise<readonly BlockLog[]>;
+  logs(filter: LogFilter): Promise<readonly BlockLog[]>;
 }
 
 /** A log of a block. */
@@ -34,7 +34,7 @@ export interface Funds {
   readonly block: number;
 }
 
-export interface LackAsked {
+export interface LackParams {
   readonly chainId: number;
   /** The address of the key that pays, and whose key it is, for the message. */
   readonly address: string;
@@ -45,7 +45,7 @@ export interface LackAsked {
 }
 
 /** What a key lacks for a transaction at present: cheaper gas, or more of the chain's coin; undefined when it lacks nothing. */
-export function lackOf({ baseFeePerGas, balance }: Funds, { chainId, address, whose, maxFeePerGas, gasLimit }: LackAsked): string | undefined {
+export function lackOf({ baseFeePerGas, balance }: Funds, { chainId, address, whose, maxFeePerGas, gasLimit }: LackParams): string | undefined {
   if (baseFeePerGas > maxFeePerGas) return `gas costs ${baseFeePerGas} wei on chain ${chainId}, and ${whose} offers ${maxFeePerGas} at most`;
   return balance < gasLimit * priceOf({ baseFeePerGas }, maxFeePerGas) ? `${whose}'s key ${address} is short of gas on chain ${chainId}` : undefined;
 }
@@ -62,7 +62,7 @@ export async function timeOfNextBlock(reads: Pick<ChainReads, 'views'>, { chainI
   return Number(time);
 }
 
-export interface LogsAsked {
+export interface LogFilter {
   readonly address: string;
   readonly topics: readonly (string | null)[];
   readonly from: number;

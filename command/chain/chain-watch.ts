@@ -14,7 +14,7 @@ export interface ChainWatch {
   /** The chain's latest block, by the latest answer to a request; undefined before the first one. Fresh after `verify` and `catchUp`. */
   latestBlock(): number | undefined;
   /** Why the history does not keep up with the chain, by the latest requests; undefined when it does. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** To be called after every command that the replica has decided. */
   stepped(): void;
 }
@@ -55,7 +55,7 @@ export function watchChain(options: ChainWatchOptions): ChainWatch {
 
   return {
     stepped: () => { bell.ring(); },
-    trouble: () => looks.trouble(),
+    problem: () => looks.problem(),
     latestBlock: () => looks.latestBlock(),
     async verify() {
       await looks.look();
@@ -135,7 +135,7 @@ function createLooks({ access: { chain, rpc, configured, signal, startAttempts }
         await pause(Math.min(LONGEST_LOOK_MS, Math.max(LEAST_LOOK_MS, configured.pollMs)), signal);
       }
     },
-    trouble(): string | undefined {
+    problem(): string | undefined {
       const { stopped } = startAttempts();
       if (stopped !== undefined) return stopped;
       if (failures >= AWAY_AFTER_FAILURES) return lastError;

@@ -8,14 +8,14 @@ import { RequestError } from '../../engine/records/errors.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { ChainUnavailable } from './chain.js';
 import type { Holdings, HoldingsQuestion } from './holdings.js';
-import type { PermitAsked } from './permit-check.js';
-import { claimOf, type Claim, type Reservations } from './reservations.js';
+import type { OwnedPermit } from './permit-check.js';
+import { reservationOf, type Reservation, type Reservations } from './reservations.js';
 
 export interface ExposureParts {
   readonly chainId: number;
   readonly reservations: Reservations;
   /** Why the chain cannot be asked at present; undefined when it can. Checked first, since earlier answers are kept. */
-  readonly trouble: () => string | undefined;
+  readonly problem: () => string | undefined;
   /** The last block whose facts are all in the history; undefined while there is none, and while only part of a later block's facts are. */
   readonly recordedBlock: () => number | undefined;
   /** How many blocks follow a block before the history records it. */
@@ -26,7 +26,7 @@ export interface ExposureParts {
   readonly catchUp: () => Promise<void>;
   readonly readHoldings: (question: HoldingsQuestion) => Promise<Holdings>;
   /** Whether the stablecoin would take a permit; see createPermitCheck. */
-  readonly permitHolds: (asked: PermitAsked) => Promise<boolean>;
+  readonly permitHolds: (permit: OwnedPermit) => Promise<boolean>;
   /** The ERC-1155 id of a market's YES or NO shares. */
   readonly tokenOf: (marketId: string, outcome: MarketOutcome) => bigint | undefined;
 }
@@ -52,7 +52,7 @@ export function createExposure(parts: ExposureParts): Exposure {
 
   /** Checks and reserves in one turn of the event loop, so that no other order comes between the two. */
   async function attempt(order: PlaceOrder): Promise<(() => void) | Shortage> {
-    const claim = claimOf({ ...order, size: BigInt(order.size) });
+    const claim = reservationOf({ ...order, size: BigInt(order.size) });
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const block = parts.recordedBlock();
       if (block === undefined) {
@@ -71,8 +71,8 @@ export function createExposure(parts: ExposureParts): Exposure {
   return {
     async hold(order) {
       try {
-        const trouble = parts.trouble();
-        if (trouble !== undefined) throw new ChainUnavailable(parts.chainId, trouble);
+        const problem = parts.problem();
+        if (problem !== undefined) throw new ChainUnavailable(parts.chainId, problem);
         const block = parts.recordedBlock();
         const first = await attempt(order);
         if (typeof first === 'function') return first;
@@ -93,7 +93,7 @@ export function createExposure(parts: ExposureParts): Exposure {
 /** What a trader lacks for an order; amounts in the claim's unit. */
 interface Shortage {
   readonly code: 'insufficient_balance' | 'insufficient_allowance';
-  readonly claim: Claim;
+  readonly claim: Reservation;
   readonly available: bigint;
   readonly reserved: bigint;
   /** The block at whose end the trader had `available`. */
@@ -101,7 +101,7 @@ interface Shortage {
 }
 
 function judge(
-  claim: Claim, { holdings, allowance, block, reserved }: { holdings: Holdings; allowance: bigint; block: number; reserved: bigint },
+  claim: Reservation, { holdings, allowance, block, reserved }: { holdings: Holdings; allowance: bigint; block: number; reserved: bigint },
 ): Shortage | undefined {
   const unit = unitOf(claim);
   const available = claim.kind === 'collateral' ? holdings.collateral : holdings.shares[0] ?? 0n;
@@ -112,7 +112,7 @@ function judge(
 }
 
 /** How many of the claim's units are a unit of 1e-6. */
-function unitOf({ kind }: Claim): bigint {
+function unitOf({ kind }: Reservation): bigint {
   return kind === 'collateral' ? UNIT : 1n;
 }
 

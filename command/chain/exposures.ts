@@ -20,7 +20,7 @@ export function createExposures(
   const { chainId } = chain;
   const { view } = replica;
   return createExposure({
-    chainId, reservations: reservationsOf(replica, chainId), recordedBlock: () => recordedBlock(view, chainId), trouble: () => watch.trouble(),
+    chainId, reservations: reservationsOf(replica, chainId), recordedBlock: () => recordedBlock(view, chainId), problem: () => watch.problem(),
     confirmations: chain.confirmations, latestBlock: () => watch.latestBlock(),
     catchUp: () => watch.catchUp(), permitHolds: createPermitCheck(chain, createChainReads(chain, clientRpc)),
     readHoldings: createHoldingsReader({ chain, rpc: clientRpc }),

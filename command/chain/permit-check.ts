@@ -10,7 +10,7 @@ import type { ChainReads } from './chain-reads.js';
  */
 const PERMIT_GAS = 150_000n + 21_000n;
 
-export interface PermitAsked {
+export interface OwnedPermit {
   /** Lower-case hex; the order's trader. */
   readonly owner: string;
   readonly permit: Permit;
@@ -22,7 +22,7 @@ export interface PermitAsked {
  */
 export function createPermitCheck(
   { contracts: { collateral, settlement } }: Pick<Chain, 'contracts'>, reads: Pick<ChainReads, 'code' | 'simulate'>,
-): (asked: PermitAsked) => Promise<boolean> {
+): (permit: OwnedPermit) => Promise<boolean> {
   return async ({ owner, permit: { value, deadline, v, r, s } }) => {
     if (await reads.code(owner) === '0x') return true;
     const data = encodeCall({ abi: 'collateral', method: 'permit', args: [owner, settlement, value, deadline, v, r, s] });

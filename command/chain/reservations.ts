@@ -4,15 +4,15 @@ import type { Event, FillFailed, FillMatched, FillSettled } from '../../engine/r
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 
 /** A promise of collateral (in units of 1e-12: size x price) or of shares of one market outcome (in units of 1e-6). */
-export type Claim
+export type Reservation
   = | { readonly trader: string; readonly kind: 'collateral'; readonly amount: bigint }
     | { readonly trader: string; readonly kind: 'shares'; readonly marketId: string; readonly outcome: MarketOutcome; readonly amount: bigint };
 
 /** What an order of this size promises. `size` is the remaining size of an order that is partly filled. */
-export function claimOf(order: {
+export function reservationOf(order: {
   readonly trader: string; readonly marketId: string; readonly side: Side; readonly outcome: MarketOutcome; readonly price: number;
   readonly size: bigint;
-}): Claim {
+}): Reservation {
   const { trader, marketId, side, outcome, price, size } = order;
   return side === BUY
     ? { trader, kind: 'collateral', amount: size * BigInt(price) }
@@ -33,13 +33,13 @@ export interface Reservations {
   /** Counts a fill that was unsettled at the start. */
   addFill(fill: Fill): void;
   /** Counts an order that was resting at the start. */
-  addOrder(order: Parameters<typeof claimOf>[0]): void;
+  addOrder(order: Parameters<typeof reservationOf>[0]): void;
   /** Applies a command's events. An order counts while it rests on a book, a fill from its match to its settlement or failure. */
   fold(events: readonly Event[]): void;
   /** Counts `claim` until the returned function is called. */
-  hold(claim: Claim): () => void;
+  hold(claim: Reservation): () => void;
   /** The sum of all claims on the same asset of the same trader, in the claim's unit. */
-  promised(claim: Claim): bigint;
+  promised(claim: Reservation): bigint;
 }
 
 export interface ReservationParts {
@@ -51,7 +51,7 @@ export interface ReservationParts {
 
 export function createReservations({ isHere, traderOf }: ReservationParts): Reservations {
   const amounts = new Map<string, bigint>();
-  const add = (claim: Claim, sign: 1n | -1n): void => {
+  const add = (claim: Reservation, sign: 1n | -1n): void => {
     const key = keyOf(claim);
     const amount = (amounts.get(key) ?? 0n) + sign * claim.amount;
     if (amount === 0n) amounts.delete(key);
@@ -66,16 +66,16 @@ export function createReservations({ isHere, traderOf }: ReservationParts): Rese
   function foldOne(event: Event): void {
     switch (event.type) {
       case 'OrderRested':
-        if (isHere(event.marketId)) add(claimOf({ ...event, trader: traderOf(event.orderHash), size: BigInt(event.size) }), 1n);
+        if (isHere(event.marketId)) add(reservationOf({ ...event, trader: traderOf(event.orderHash), size: BigInt(event.size) }), 1n);
         return;
       case 'OrderCancelled':
         if (event.rested !== '0' && isHere(event.marketId)) {
-          add(claimOf({ ...event, trader: traderOf(event.orderHash), size: BigInt(event.rested) }), -1n);
+          add(reservationOf({ ...event, trader: traderOf(event.orderHash), size: BigInt(event.rested) }), -1n);
         }
         return;
       case 'FillMatched':
         if (!isHere(event.marketId)) return;
-        add(claimOf({ ...event, ...makerOf(event), size: BigInt(event.size) }), -1n);
+        add(reservationOf({ ...event, ...makerOf(event), size: BigInt(event.size) }), -1n);
         count(fillOf(event), 1n);
         return;
       case 'FillSettled': case 'FillFailed':
@@ -87,7 +87,7 @@ export function createReservations({ isHere, traderOf }: ReservationParts): Rese
 
   return {
     addFill: (fill) => { count(fill, 1n); },
-    addOrder: (order) => { add(claimOf(order), 1n); },
+    addOrder: (order) => { add(reservationOf(order), 1n); },
     fold: (events) => { events.forEach(foldOne); },
     hold(claim) {
       add(claim, 1n);
@@ -106,6 +106,6 @@ function makerOf({ takerSide, buyer, seller }: FillMatched): { readonly side: Si
   return takerSide === BUY ? { side: SELL, trader: seller } : { side: BUY, trader: buyer };
 }
 
-function keyOf(claim: Claim): string {
+function keyOf(claim: Reservation): string {
   return claim.kind === 'collateral' ? claim.trader : `${claim.trader}/${claim.marketId}/${claim.outcome}`;
 }

@@ -120,7 +120,7 @@ function superviseNode(node: RpcNode, options: RpcOptions): SupervisedNode {
     restsUntil = now() + (wrong ? wrongChainRestMs : restMs[Math.min(failures, restMs.length - 1)] ?? 0);
     failures += 1;
     if (error.message !== failure?.message) {
-      report(wrong ? 'alarm' : 'trouble', wrong ? `${error.message}, not on ${chainId}: it is not used` : `chain ${chainId}: ${error.message}`);
+      report(wrong ? 'alert' : 'warn', wrong ? `${error.message}, not on ${chainId}: it is not used` : `chain ${chainId}: ${error.message}`);
     }
     failure = error;
   }
@@ -133,7 +133,7 @@ function superviseNode(node: RpcNode, options: RpcOptions): SupervisedNode {
     if (found === undefined) throw new NodeFailed(node.host, 'eth_chainId is not a number');
     if (found !== chainId) throw new NodeFailed(node.host, `is on chain ${found}`, { foundChainId: found });
     healthy = true;
-    if (failure !== undefined) report('note', `chain ${chainId}: ${node.host} answers again`);
+    if (failure !== undefined) report('info', `chain ${chainId}: ${node.host} answers again`);
     failure = undefined;
   }
 

@@ -143,7 +143,7 @@ export interface ChainsOfMarkets {
 const CHAIN_WITHIN_MS = 2_000;
 
 /**
- * Resolves with undefined where the chain is not configured, does not answer or has any other fault: troubles of nodes
+ * Resolves with undefined where the chain is not configured, does not answer or has any other fault: problems of nodes
  * are told elsewhere.
  */
 export function createWaysOut(

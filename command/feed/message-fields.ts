@@ -30,10 +30,10 @@ const FIELDS = {
 } as const;
 
 /** Properties that all have a description here. */
-export type Described<P> = { readonly [name in keyof P]: name extends keyof typeof FIELDS ? TSchema : never };
+export type DescribedProperties<P> = { readonly [name in keyof P]: name extends keyof typeof FIELDS ? TSchema : never };
 
 /** The same properties, each with its description. */
-export function described<P extends Described<P>>(properties: P): P {
+export function described<P extends DescribedProperties<P>>(properties: P): P {
   const describe = ([name, schema]: [string, TSchema]) => [name, { ...schema, description: FIELDS[name as keyof typeof FIELDS] }] as const;
   return Object.fromEntries(Object.entries<TSchema>(properties).map(describe)) as Record<string, TSchema> as P;
 }

@@ -6,7 +6,7 @@ import { Type, type Static, type TProperties } from '../../engine/records/schema
 import { MalformedRecord, parseShape, recordId, shapes } from '../../engine/records/codec.js';
 import * as events from '../../engine/records/events.js';
 import { Address, Bytes32, ChainId, MarketKind, Milliseconds, Position, Seconds, record } from '../../engine/records/fields.js';
-import { described, type Described } from './message-fields.js';
+import { described, type DescribedProperties } from './message-fields.js';
 
 /**
  * For good: another number would give every message another place. A market's messages are all in partition `partitionOf(marketId)`; a
@@ -15,39 +15,42 @@ import { described, type Described } from './message-fields.js';
 export const PARTITIONS = 8;
 
 /** A message's schema. Every message has these fields besides its own; the descriptions are in `message-fields.ts`. */
-function message<T extends string, P extends Described<P> & TProperties>(type: T, description: string, properties: P) {
+function message<T extends string, P extends DescribedProperties<P> & TProperties>(type: T, description: string, properties: P) {
   const head = { type: Type.Literal(type), v: Type.Literal(1), position: Position, at: Milliseconds };
   return { ...record(described({ ...head, ...properties })), description };
 }
 
-export const MarketOpened = message('MarketOpened', 'A market takes orders. The message comes before the market\'s fills, in the same partition.', {
+export const MarketOpenedMessage = message('MarketOpened', 'A market takes orders. The message comes before the market\'s fills, in the same partition.', {
   chainId: ChainId, marketId: Bytes32, contractAddress: Address, maker: Address, expiration: Seconds, marketKind: MarketKind,
 });
 
-export const FillMatched = message('FillMatched', 'Two orders matched: the fill waits for its settlement.', {
+export const FillMatchedMessage = message('FillMatched', 'Two orders matched: the fill waits for its settlement.', {
   chainId: ChainId, ...Type.Omit(events.FillMatched, ['type', 'v']).properties,
 });
 
-export const FillSettled = message('FillSettled', 'The chain settled the fill.', {
+export const FillSettledMessage = message('FillSettled', 'The chain settled the fill.', {
   chainId: ChainId, ...Type.Omit(events.FillSettled, ['type', 'v']).properties,
 });
 
-export const FillFailed = message('FillFailed', 'The chain refused the fill: the trade never happened.', {
+export const FillFailedMessage = message('FillFailed', 'The chain refused the fill: the trade never happened.', {
   chainId: ChainId, ...Type.Omit(events.FillFailed, ['type', 'v']).properties,
 });
 
-export const ChainAdvanced = message('ChainAdvanced', 'A barrier: this partition has had every message about the chain up to and including this block. '
+export const ChainAdvancedMessage = message('ChainAdvanced', 'A barrier: this partition has had every message about the chain up to and including this block. '
   + 'The message is in every partition, and a chain has got as far as the least of its barriers over all partitions.',
 Type.Omit(events.ChainAdvanced, ['type', 'v']).properties);
 
-export const messageSchemas = { MarketOpened, FillMatched, FillSettled, FillFailed, ChainAdvanced } as const;
+export const messageSchemas = {
+  MarketOpenedMessage: MarketOpenedMessage, FillMatchedMessage: FillMatchedMessage, FillSettledMessage: FillSettledMessage, FillFailedMessage: FillFailedMessage,
+  ChainAdvancedMessage: ChainAdvancedMessage,
+} as const;
 
-export type MarketOpened = Static<typeof MarketOpened>;
-export type FillMatched = Static<typeof FillMatched>;
-export type FillSettled = Static<typeof FillSettled>;
-export type FillFailed = Static<typeof FillFailed>;
-export type ChainAdvanced = Static<typeof ChainAdvanced>;
-export type FeedMessage = MarketOpened | FillMatched | FillSettled | FillFailed | ChainAdvanced;
+export type MarketOpenedMessage = Static<typeof MarketOpenedMessage>;
+export type FillMatchedMessage = Static<typeof FillMatchedMessage>;
+export type FillSettledMessage = Static<typeof FillSettledMessage>;
+export type FillFailedMessage = Static<typeof FillFailedMessage>;
+export type ChainAdvancedMessage = Static<typeof ChainAdvancedMessage>;
+export type FeedMessage = MarketOpenedMessage | FillMatchedMessage | FillSettledMessage | FillFailedMessage | ChainAdvancedMessage;
 
 /** A message at its place. The place, like the message, is a function of the history alone. */
 export interface SequencedMessage {

@@ -10,8 +10,8 @@ const schema = field.answer('FeedReadiness', {
     'Number of command outcomes whose messages are published; null while that is not known.'),
   lag: field.orNull(field.integer('Number of commands.'),
     'Number of commands whose messages are not published yet; null while that is not known.'),
-  trouble: field.orNull(Type.String(), 'Why nothing can be published; null when it can.'),
-  topicTrouble: field.orNull(Type.String(),
+  problem: field.orNull(Type.String(), 'Why nothing can be published; null when it can.'),
+  topicProblem: field.orNull(Type.String(),
     'What of the topic is not as the feed promises, with what mends it; null when nothing is known to be.'),
 });
 
@@ -45,22 +45,22 @@ export const feedState: StateTable<FeedState> = {
       }],
     },
     {
-      name: 'exchange_feed_troubled', help: '1 when the fill feed cannot be published',
-      value: ({ trouble }) => trouble === null ? 0 : 1, cause: ({ trouble }) => trouble,
+      name: 'exchange_feed_blocked', help: '1 when the fill feed cannot be published',
+      value: ({ problem }) => problem === null ? 0 : 1, cause: ({ problem }) => problem,
       alerts: [{
-        name: 'ExchangeFeedTroubled', severity: 'warning', when: { is: 1 }, forS: 120,
+        name: 'ExchangeFeedBlocked', severity: 'warning', when: { is: 1 }, forS: 120,
         means: '{instance} cannot publish fills in the Kafka topic {topic}.',
-        todo: 'Other consumers of the feed wait. feeds[].trouble of its /health/ready says why.',
+        todo: 'Other consumers of the feed wait. feeds[].problem of its /health/ready says why.',
       }],
     },
     {
-      name: 'exchange_feed_topic_troubled', help: '1 when the topic is not as the feed promises',
-      value: ({ topicTrouble }) => topicTrouble === null ? 0 : 1,
+      name: 'exchange_feed_topic_wrong', help: '1 when the topic is not as the feed promises',
+      value: ({ topicProblem }) => topicProblem === null ? 0 : 1,
       alerts: [{
-        name: 'ExchangeFeedTopicTroubled', severity: 'warning', forS: 0,
-        when: { promql: 'max by (topic) (exchange_feed_topic_troubled) == 1' },
+        name: 'ExchangeFeedTopicWrong', severity: 'warning', forS: 0,
+        when: { promql: 'max by (topic) (exchange_feed_topic_wrong) == 1' },
         means: 'The Kafka topic {topic} is not as the fill feed promises.',
-        todo: 'Consumers may lose messages. feeds[].topicTrouble of /health/ready has the command that mends it.',
+        todo: 'Consumers may lose messages. feeds[].topicProblem of /health/ready has the command that mends it.',
       }],
     },
     {

@@ -38,7 +38,7 @@ export interface FeedKafka {
 export const feed: Role<FeedPorts> = {
   start({ kafka, log, logLength, openCheckpoints, report }) {
     if (kafka === undefined) {
-      report('note', 'the fill feed is not published: KAFKA_BROKERS is not set, and settlement follows the log');
+      report('info', 'the fill feed is not published: KAFKA_BROKERS is not set, and settlement follows the log');
       return Promise.resolve({ state: [], failed: neverFails, stop: () => Promise.resolve() });
     }
     const stopping = new AbortController();
@@ -64,7 +64,7 @@ function encoders({ topic, topicV2 }: FeedKafka, log: Log): readonly (readonly [
 }
 
 function stateOf({ topic, publisher }: Published, logLength: number): FeedState {
-  const { standby, position, trouble, topicTrouble, sent } = publisher.status();
+  const { standby, position, problem, topicProblem, sent } = publisher.status();
   const lag = position === undefined ? null : Math.max(0, logLength - position);
-  return { topic, standby, position: position ?? null, lag, trouble: trouble ?? null, topicTrouble: topicTrouble ?? null, sent };
+  return { topic, standby, position: position ?? null, lag, problem: problem ?? null, topicProblem: topicProblem ?? null, sent };
 }

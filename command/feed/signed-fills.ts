@@ -7,7 +7,7 @@ import { shapes } from '../../engine/records/codec.js';
 import { Permit, type PlaceOrder } from '../../engine/records/commands.js';
 import { Address, Bytes32, MarketOutcome, Price, Side, Signature, Uint64, record } from '../../engine/records/fields.js';
 import type { Log } from '../../engine/log/log.js';
-import { FillMatched, encodeMessage, messageSchemas, type AddressedMessage, type EncodedMessage, type SequencedMessage } from './messages.js';
+import { FillMatchedMessage, encodeMessage, messageSchemas, type AddressedMessage, type EncodedMessage, type SequencedMessage } from './messages.js';
 import { createSignedOrders } from './signed-orders.js';
 
 const says = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description });
@@ -35,7 +35,7 @@ type SignedOrder = Static<typeof SignedOrder>;
 
 export const SignedFillMatched = {
   ...record({
-    ...FillMatched.properties, v: says(Type.Literal(2), 'The version of the message\'s shape.'),
+    ...FillMatchedMessage.properties, v: says(Type.Literal(2), 'The version of the message\'s shape.'),
     makerOrder: says(SignedOrder, 'The order that rested, of `makerNumber`.'),
     takerOrder: says(SignedOrder, 'The order that came, of `takerNumber`.'),
   }),

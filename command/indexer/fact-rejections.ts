@@ -1,4 +1,4 @@
-/** Reports the facts that the engine rejects: an alarm where somebody must look, a note for the harmless ones. */
+/** Reports the facts that the engine rejects: an alert where somebody must look, info for the harmless ones. */
 import type { Event, RejectionCode } from '../../engine/records/events.js';
 import type { FactCommand } from './facts.js';
 import type { Report } from '../../engine/report.js';
@@ -10,7 +10,7 @@ export interface WrittenFact {
 }
 
 /**
- * Rejections that are no reason for an alarm: anybody can cause them on the chain, or they come from the time before this history began
+ * Rejections that are no reason for an alert: anybody can cause them on the chain, or they come from the time before this history began
  * (unknown orders), or they concern a quick market of an impossible length. Every other rejection means that the chain and the history
  * contradict each other.
  */
@@ -20,28 +20,28 @@ const HARMLESS: Readonly<Record<FactCommand['kind'], readonly RejectionCode[]>> 
   RecordRejection: ['unknown_market'], ResolveMarket: ['unknown_market'], HalveMarket: ['unknown_market'], SettleFill: [], FailFill: [], PassOverAnchor: [],
 };
 
-/** Alarms per batch; further ones are only counted. */
-const MAX_ALARMS = 10;
+/** Alerts per batch; further ones are only counted. */
+const MAX_ALERTS = 10;
 
-/** Reports an alarm per fact that should not have been rejected, and one note for all harmless rejections. Known facts are not reported. */
+/** Reports an alert per fact that should not have been rejected, and one info for all harmless rejections. Known facts are not reported. */
 export function reportRejections(chainId: number, written: readonly WrittenFact[], report: Report): void {
   const harmless = new Map<string, number>();
-  let alarms = 0;
+  let alerts = 0;
   for (const { command: { kind, fact: { block, logIndex } }, events: [event] } of written) {
     if (event?.type !== 'CommandRejected' || event.code === 'known_fact') continue;
     if (HARMLESS[kind].includes(event.code)) {
       const what = `${kind} (${event.code})`;
       harmless.set(what, (harmless.get(what) ?? 0) + 1);
-    } else if (++alarms <= MAX_ALARMS) {
+    } else if (++alerts <= MAX_ALERTS) {
       const place = `chain ${chainId}, block ${block}, event ${logIndex}`;
-      report('alarm', `${place}: the history refused ${kind} as ${event.code}: ${event.subject}. ${meaningOf(event.code)}`);
+      report('alert', `${place}: the history refused ${kind} as ${event.code}: ${event.subject}. ${meaningOf(event.code)}`);
     }
   }
   const upTo = `up to block ${written.at(-1)?.command.fact.block}`;
-  if (alarms > MAX_ALARMS) report('alarm', `chain ${chainId}: the history refused ${alarms - MAX_ALARMS} more facts ${upTo}`);
+  if (alerts > MAX_ALERTS) report('alert', `chain ${chainId}: the history refused ${alerts - MAX_ALERTS} more facts ${upTo}`);
   if (harmless.size === 0) return;
   const counts = [...harmless].map(([what, count]) => `${count} ${what}`).join(', ');
-  report('note', `chain ${chainId}: ${upTo}, facts were ignored that do not concern this exchange: ${counts}`);
+  report('info', `chain ${chainId}: ${upTo}, facts were ignored that do not concern this exchange: ${counts}`);
 }
 
 function meaningOf(code: RejectionCode): string {

@@ -1,6 +1,6 @@
 /** Appends facts to the history as commands, in the chain's order. Sends each batch only once the previous one is durable. */
 import { encodeCommand, MalformedRecord, recordId, type CommandOutcome } from '../../engine/records/codec.js';
-import { fittingRecords } from '../../engine/log/append-check.js';
+import { fittingRecords } from '../../engine/log/appender.js';
 import { RecordTooLarge, type NewRecord } from '../../engine/log/log.js';
 import type { ChainCursor } from '../../engine/run/view.js';
 import type { BlockName } from '../chain/block-range.js';
@@ -70,7 +70,7 @@ export function createFactWriter({ chainId, cursor, append, outcomeOf, now, repo
       return [{ id: recordId(`chain:${chainId}:${blockHash}:${logIndex}`), data: encodeCommand(command), command }];
     } catch (error) {
       if (!(error instanceof MalformedRecord || error instanceof RecordTooLarge)) throw error;
-      report('alarm', `chain ${chainId}, block ${block}, event ${logIndex}: ${error.message}; the event was not recorded: check the chain's contracts`);
+      report('alert', `chain ${chainId}, block ${block}, event ${logIndex}: ${error.message}; the event was not recorded: check the chain's contracts`);
       return [];
     }
   }

@@ -1,11 +1,11 @@
 /** Turns chain events into the commands that record them, in the chain's order. Pure: the same events always give the same facts. */
 import type { Command } from '../../engine/records/commands.js';
-import { NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
+import { CATEGORIES, NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
 import type { RawChainEvent } from '../chain/block-range.js';
 import type { Chain } from '../chain/chain.js';
 import { readEvent, UndecodableEvent, type ChainEvent, type ChainEventArgs } from './chain-events.js';
-import { failedTerms, settledTerms, type ToldFill } from './checks/told-fill.js';
-import { toldResolution, type ToldResolution } from './checks/told-resolution.js';
+import { failedTerms, settledTerms, type ChainFill } from './checks/chain-fill.js';
+import { chainResolution, type ChainResolution } from './checks/chain-resolution.js';
 
 /** A command that records a chain event. */
 export type FactCommand = Extract<Command, { readonly fact?: ChainFact | undefined }> & { readonly fact: ChainFact };
@@ -15,7 +15,7 @@ export interface Fact {
   /** The hash of the block that contains the event. */
   readonly blockHash: string;
   /** What the contract says of the fill that the command ends; absent for other commands. */
-  readonly fill?: ToldFill;
+  readonly fill?: ChainFill;
 }
 
 /** A position of the history and the digest at it, as a settlement transaction recorded them on the chain (HistoryAnchored). */
@@ -33,9 +33,9 @@ export interface Facts {
   readonly facts: readonly Fact[];
   readonly anchors: readonly Anchor[];
   /** What the quick resolver says of its resolutions, also of markets that nobody knows. Each market's ResolveMarket is among the facts. */
-  readonly resolutions: readonly ToldResolution[];
+  readonly resolutions: readonly ChainResolution[];
   /** One text per event of the exchange's contracts that could not be recorded: somebody must look. */
-  readonly alarms: readonly string[];
+  readonly alerts: readonly string[];
 }
 
 export interface FactsContext {
@@ -50,9 +50,9 @@ export interface FactsContext {
 /** The facts of chain events, which come in chain order. Skips events of other contracts, events that are not read, and removed ones. */
 export function factsOf(events: readonly RawChainEvent[], context: FactsContext): Facts {
   const { chain } = context;
-  const found = { facts: [] as Fact[], anchors: [] as Anchor[], resolutions: [] as ToldResolution[], alarms: [] as string[] };
+  const found = { facts: [] as Fact[], anchors: [] as Anchor[], resolutions: [] as ChainResolution[], alerts: [] as string[] };
   const reader = createReader(context, quickTerms(chain, events));
-  let moved: ToldFill['moved'];
+  let moved: ChainFill['moved'];
   for (const raw of events) {
     if (raw.removed) continue;
     try {
@@ -61,7 +61,7 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
         const { txHash, block, blockHash, logIndex } = raw;
         found.anchors.push({ position: event.args.position, digest: event.args.digest, txHash, block, blockHash, logIndex });
       } else if (event?.name === 'QuickMarketResolved') {
-        found.resolutions.push(toldResolution(event.args, raw));
+        found.resolutions.push(chainResolution(event.args, raw));
       } else if (event !== undefined) {
         const command = reader(event, raw);
         if (command === undefined) continue;
@@ -73,7 +73,7 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
       if (!(error instanceof UndecodableEvent || error instanceof Unrecordable)) throw error;
       const cause = error.cause instanceof Error ? ` (${error.cause.message.slice(0, 200)})` : '';
       const meaning = error instanceof Unrecordable ? error.meaning : undefined;
-      found.alarms.push(`chain ${chain.chainId}, block ${raw.block}, event ${raw.logIndex}, transaction ${raw.txHash}: ${error.message}${cause}; `
+      found.alerts.push(`chain ${chain.chainId}, block ${raw.block}, event ${raw.logIndex}, transaction ${raw.txHash}: ${error.message}${cause}; `
         + `the event was not recorded: ${meaning ?? `check that ${raw.address} is the contract that the chain's settings name`}`);
     }
   }
@@ -88,7 +88,7 @@ function isSettlements({ contracts }: Chain, event: ChainEvent): boolean {
 }
 
 /** What an event says of a fill; `moved` is the last transfer of shares that the settlement contract made. */
-function fillOf(event: ChainEvent, { block, logIndex, txHash }: RawChainEvent, moved: ToldFill['moved']): { readonly fill?: ToldFill } {
+function fillOf(event: ChainEvent, { block, logIndex, txHash }: RawChainEvent, moved: ChainFill['moved']): { readonly fill?: ChainFill } {
   switch (event.name) {
     case 'FillSettled': {
       const isItsOwn = moved?.txHash === txHash && moved.fact.block === block && moved.fact.logIndex === logIndex - 1;
@@ -108,7 +108,6 @@ class Unrecordable extends Error {
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const ZERO_BYTES32 = `0x${'0'.repeat(64)}`;
-const CATEGORIES = ['defi', 'protocol', 'stablecoin', 'general'] as const;
 const MARKET_KINDS = ['standard', 'quick'] as const;
 const MAX_QUESTION = 1_000;
 const MAX_DESCRIPTION = 10_000;

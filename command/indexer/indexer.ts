@@ -23,7 +23,7 @@ export interface IndexerOptions
   readonly advanceEvery?: number;
   /** The same by time, in milliseconds. Default 15 s. */
   readonly advanceEveryMs?: number;
-  /** An alarm is reported when the chain has had no new block for this time. Default 2 min; Infinity for a chain with blocks on demand. */
+  /** An alert is reported when the chain has had no new block for this time. Default 2 min; Infinity for a chain with blocks on demand. */
   readonly stalledAfterMs?: number;
   /** The first pause after an error; each further pause is twice as long, up to the longest. Default 250 ms and 30 s. */
   readonly retryMs?: number;
@@ -74,10 +74,10 @@ export function runIndexer(options: IndexerOptions): Indexer {
   const { chain, now, signal, report } = options;
   const { passOverAnchors = [], passOverFills = [] } = chain;
   if (passOverAnchors.length > 0) {
-    report('note', `chain ${chain.chainId}: its settings pass over the anchors of ${passOverAnchors.length} transactions: ${passOverAnchors.join(', ')}`);
+    report('info', `chain ${chain.chainId}: its settings pass over the anchors of ${passOverAnchors.length} transactions: ${passOverAnchors.join(', ')}`);
   }
   if (passOverFills.length > 0) {
-    report('note', `chain ${chain.chainId}: its settings pass over false fills of ${passOverFills.length} transactions: ${passOverFills.join(', ')}`);
+    report('info', `chain ${chain.chainId}: its settings pass over false fills of ${passOverFills.length} transactions: ${passOverFills.join(', ')}`);
   }
   const rpc: Rpc = {
     chainId: chain.chainId,
@@ -96,9 +96,9 @@ export function runIndexer(options: IndexerOptions): Indexer {
     chain, recorded: options.cursor()?.block ?? -1, now, report, stalledAfterMs: options.stalledAfterMs ?? 120_000,
   });
   const callers = createCallers();
-  const trouble: Trouble = { lookedAtMs: undefined, failures: 0, lastError: undefined, stopped: undefined };
-  const done = follow({ options, rpc, scan, head, callers, trouble }).finally(() => {
-    callers.reject(unavailable(chain.chainId, trouble));
+  const problem: Problem = { lookedAtMs: undefined, failures: 0, lastError: undefined, stopped: undefined };
+  const done = follow({ options, rpc, scan, head, callers, problem }).finally(() => {
+    callers.reject(unavailable(chain.chainId, problem));
   });
   return {
     done,
@@ -109,19 +109,19 @@ export function runIndexer(options: IndexerOptions): Indexer {
       return {
         chainId: chain.chainId, latestBlock, finalBlock, nextBlock, lagBlocks: Math.max(0, (finalBlock ?? -1) + 1 - nextBlock),
         rangeBlocks: scan.rangeBlocks(), contradicted: scan.contradicted(), stalled: head.stalled(),
-        ...trouble, lastError: trouble.lastError?.message ?? head.behind(),
+        ...problem, lastError: problem.lastError?.message ?? head.behind(),
       };
     },
     advanceNow() {
-      if (trouble.stopped !== undefined || signal.aborted || trouble.failures >= PATIENCE_FAILURES) {
-        return Promise.reject(unavailable(chain.chainId, trouble));
+      if (problem.stopped !== undefined || signal.aborted || problem.failures >= PATIENCE_FAILURES) {
+        return Promise.reject(unavailable(chain.chainId, problem));
       }
       return callers.join();
     },
   };
 }
 
-interface Trouble {
+interface Problem {
   lookedAtMs: number | undefined;
   failures: number;
   lastError: Error | undefined;
@@ -129,7 +129,7 @@ interface Trouble {
 }
 
 /** The error for callers of advanceNow. */
-function unavailable(chainId: number, { lastError, stopped }: Trouble): ChainUnavailable {
+function unavailable(chainId: number, { lastError, stopped }: Problem): ChainUnavailable {
   if (stopped === undefined && lastError instanceof ChainUnavailable) return lastError;
   return new ChainUnavailable(chainId, stopped ?? lastError?.message ?? 'its indexer has stopped', { cause: lastError });
 }
@@ -140,12 +140,12 @@ interface Parts {
   readonly scan: Scan;
   readonly head: HeadWatch;
   readonly callers: Callers;
-  readonly trouble: Trouble;
+  readonly problem: Problem;
 }
 
 /** Reads the chain again and again until the signal aborts or the chain contradicts the history. */
 async function follow(parts: Parts): Promise<void> {
-  const { options: { chain, signal, report, random, pollMs = 1_000, retryMs = 250, longestRetryMs = 30_000 }, callers, trouble } = parts;
+  const { options: { chain, signal, report, random, pollMs = 1_000, retryMs = 250, longestRetryMs = 30_000 }, callers, problem } = parts;
   const { done } = startRounds({
     round: () => look(parts).catch((error: unknown) => { throw failed(error, parts); }),
     rest: () => callers.next(pollMs, signal),
@@ -154,8 +154,8 @@ async function follow(parts: Parts): Promise<void> {
   });
   await done.catch((error: unknown) => {
     if (!contradicts(error)) throw error;
-    trouble.stopped = error.message;
-    report('alarm', error.message);
+    problem.stopped = error.message;
+    report('alert', error.message);
   });
 }
 
@@ -165,22 +165,22 @@ function contradicts(error: unknown): error is Error {
 
 /** Reads on, and answers those who wait for it. */
 async function look(parts: Parts): Promise<void> {
-  const { options: { chain, now }, callers, trouble } = parts;
+  const { options: { chain, now }, callers, problem } = parts;
   const waiting = callers.waiting();
   const hasAdvanced = await pass(parts, waiting.length > 0);
   const unready = new ChainUnavailable(chain.chainId, 'no block after the recorded facts is final yet');
   for (const { resolve, reject } of waiting) if (hasAdvanced) resolve(); else reject(unready);
-  Object.assign(trouble, { lookedAtMs: now(), failures: 0, lastError: undefined });
+  Object.assign(problem, { lookedAtMs: now(), failures: 0, lastError: undefined });
 }
 
-/** Notes the failure of a look. Returns the error. */
-function failed(thrown: unknown, { options: { chain, signal }, callers, head, trouble }: Parts): Error {
+/** Records the failure of a look. Returns the error. */
+function failed(thrown: unknown, { options: { chain, signal }, callers, head, problem }: Parts): Error {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   if (signal.aborted || contradicts(error)) return error;
-  trouble.failures += 1;
-  trouble.lastError = error;
+  problem.failures += 1;
+  problem.lastError = error;
   head.look();
-  if (trouble.failures >= PATIENCE_FAILURES) callers.reject(unavailable(chain.chainId, trouble));
+  if (problem.failures >= PATIENCE_FAILURES) callers.reject(unavailable(chain.chainId, problem));
   return error;
 }
 
@@ -189,14 +189,14 @@ function failed(thrown: unknown, { options: { chain, signal }, callers, head, tr
  * `advance` is asked for and no block after the recorded facts is final yet.
  */
 async function pass(parts: Parts, advance: boolean): Promise<boolean> {
-  const { options: { chain, now, signal }, rpc, scan, head, trouble } = parts;
+  const { options: { chain, now, signal }, rpc, scan, head, problem } = parts;
   const latest = await readLatest(rpc);
-  if (trouble.lookedAtMs === undefined) refuseLostBlocks(latest, parts);
+  if (problem.lookedAtMs === undefined) refuseLostBlocks(latest, parts);
   head.seen(latest);
   const final = latest - chain.confirmations;
   while (scan.next() <= final) {
     await scan.readOn(final);
-    trouble.lookedAtMs = now();
+    problem.lookedAtMs = now();
     signal.throwIfAborted();
   }
   if (!advance) return true;
@@ -241,7 +241,7 @@ function watchHead({ chain: { chainId, confirmations }, recorded, now, report, s
   function look(): void {
     if (stalled || now() - movedAtMs < stalledAfterMs) return;
     stalled = true;
-    report('alarm', `chain ${chainId}: no new block for ${Math.round((now() - movedAtMs) / 1_000)} s after block ${highest ?? '(none)'}; `
+    report('alert', `chain ${chainId}: no new block for ${Math.round((now() - movedAtMs) / 1_000)} s after block ${highest ?? '(none)'}; `
     + 'fills wait until the chain goes on: check the chain and its nodes');
   }
 
@@ -254,7 +254,7 @@ function watchHead({ chain: { chainId, confirmations }, recorded, now, report, s
       if (highest === undefined || latest > highest) {
         highest = latest;
         movedAtMs = now();
-        if (stalled) report('note', `chain ${chainId}: the chain goes on with block ${latest}`);
+        if (stalled) report('info', `chain ${chainId}: the chain goes on with block ${latest}`);
         stalled = false;
       } else {
         look();
@@ -264,7 +264,7 @@ function watchHead({ chain: { chainId, confirmations }, recorded, now, report, s
         ? `a node's latest block is ${latest}, but block ${reached} was read before; waits until the node has it. `
         + 'If the chain was reset, bring back its state, or begin a new history with its own contracts'
         : undefined;
-      if (lacks !== undefined && behind === undefined) report('trouble', `chain ${chainId}: ${lacks}`);
+      if (lacks !== undefined && behind === undefined) report('warn', `chain ${chainId}: ${lacks}`);
       behind = lacks;
     },
   };

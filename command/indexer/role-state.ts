@@ -20,7 +20,7 @@ const schema = Type.Object({
   sinceLookS: field.integer('Seconds since a request succeeded, or since the start.'),
   stalled: Type.Boolean({ description: 'The chain has had no new block for too long.' }),
   stopped: field.orNull(Type.String(), 'Why the chain is not recorded any more; null while it is recorded.'),
-  resolutionTrouble: field.orNull(Type.String(),
+  resolutionProblem: field.orNull(Type.String(),
     'Which quick market the chain has resolved otherwise than the exchange decided, since the process started; null when none.'),
   contradictedMarkets: field.integer('Number of quick markets that the chain has resolved otherwise than the exchange decided, '
     + 'since the process started.'),
@@ -51,7 +51,7 @@ export const indexerState: StateTable<IndexerState> = {
         name: 'ExchangeChainUnreachable', severity: 'critical', when: { is: 0 }, forS: 120,
         means: 'Chain {chain} cannot be reached.', todo: 'Orders go on, fills wait. Look at the nodes of rpcUrls.',
         // The indexer tells both itself.
-        told: ({ stalled, stopped }) => stalled || stopped !== null,
+        selfLogged: ({ stalled, stopped }) => stalled || stopped !== null,
       }],
     },
     {
@@ -66,7 +66,7 @@ export const indexerState: StateTable<IndexerState> = {
       name: 'exchange_chain_stalled', help: '1 when the chain has had no new block for too long',
       value: ({ stalled }) => stalled ? 1 : 0,
       alerts: [{
-        name: 'ExchangeChainStalled', severity: 'warning', when: { is: 1 }, forS: 60, told: () => true,
+        name: 'ExchangeChainStalled', severity: 'warning', when: { is: 1 }, forS: 60, selfLogged: () => true,
         means: 'Chain {chain} has no new blocks.', todo: 'Fills wait. Look whether the nodes or the chain stand still.',
       }],
     },
@@ -78,9 +78,9 @@ export const indexerState: StateTable<IndexerState> = {
         reasons: ({ chainId, stopped }) => stopped === null ? [] : [`chain ${chainId} is not followed any more: ${stopped}`],
       },
       alerts: [{
-        name: 'ExchangeChainStopped', severity: 'critical', when: { is: 1 }, forS: 0, told: () => true,
+        name: 'ExchangeChainStopped', severity: 'critical', when: { is: 1 }, forS: 0, selfLogged: () => true,
         means: 'Chain {chain} is not recorded any more.',
-        todo: 'It contradicts the history or the settings. The alarm in the log of the indexer says what to compare: '
+        todo: 'It contradicts the history or the settings. The alert in the log of the indexer says what to compare: '
           + 'docs/chain.md, "Facts".',
       }],
     },
@@ -88,12 +88,12 @@ export const indexerState: StateTable<IndexerState> = {
       name: 'exchange_chain_resolutions_contradicted',
       help: 'Number of quick markets that the chain has resolved otherwise than the exchange decided',
       value: ({ contradictedMarkets }) => contradictedMarkets,
-      notReady: { when: 'above 0', reasons: ({ resolutionTrouble }) => resolutionTrouble === null ? [] : [resolutionTrouble] },
+      notReady: { when: 'above 0', reasons: ({ resolutionProblem }) => resolutionProblem === null ? [] : [resolutionProblem] },
       alerts: [{
-        name: 'ExchangeQuickMarketsContradicted', severity: 'critical', when: { above: 0 }, forS: 0, told: () => true,
+        name: 'ExchangeQuickMarketsContradicted', severity: 'critical', when: { above: 0 }, forS: 0, selfLogged: () => true,
         means: 'Chain {chain} has resolved {value} quick markets otherwise than the exchange decided.',
         todo: 'The key for quick markets may have leaked: take its role away. Which markets, and by what: '
-          + 'the alarm in the log of the indexer, and docs/prices.md, "Quick markets".',
+          + 'the alert in the log of the indexer, and docs/prices.md, "Quick markets".',
       }],
     },
     {
@@ -130,14 +130,14 @@ export function createIndexerState(
       stalled: indexer?.stalled ?? false, failures, stopped,
       lastError: shortText(indexer?.lastError ?? begin.lastError),
       sinceLookS: wholeSeconds(now() - (indexer?.lookedAtMs ?? startedMs)),
-      resolutionTrouble: troubleOf(contradicted), contradictedMarkets: contradicted.length,
+      resolutionProblem: problemOf(contradicted), contradictedMarkets: contradicted.length,
       anchorsPassedOver: passOverAnchors.length,
     };
   };
 }
 
 /** The first text, and how many more there are. */
-function troubleOf([first, ...others]: readonly string[]): string | null {
+function problemOf([first, ...others]: readonly string[]): string | null {
   if (first === undefined) return null;
   return others.length === 0 ? first : `${first}. So were ${others.length} more`;
 }

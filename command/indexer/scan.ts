@@ -73,7 +73,7 @@ export function createScan(options: ScanOptions): Scan {
       const found = await readBlock(rpc, ahead.number);
       if (found === undefined) throw new ChainUnavailable(chain.chainId, `the node does not have block ${ahead.number}, which was read before`);
       if (found.hash === ahead.hash) return true;
-      report('trouble', `chain ${chain.chainId}: block ${ahead.number} changed although it was final; nothing of it was recorded, and reading starts `
+      report('warn', `chain ${chain.chainId}: block ${ahead.number} changed although it was final; nothing of it was recorded, and reading starts `
       + `again at block ${nextBlock}: if this happens again, raise the chain's confirmations`);
       ahead = undefined;
       return false;
@@ -126,13 +126,13 @@ export function createScan(options: ScanOptions): Scan {
 
 /** What the history is to record of a range, once all that can contradict the history is compared with it. Throws ForeignChain. */
 async function checkedFacts(
-  { anchors, facts, resolutions, alarms }: Facts, options: ScanOptions, contradicted: Contradicted,
+  { anchors, facts, resolutions, alerts }: Facts, options: ScanOptions, contradicted: Contradicted,
 ): Promise<readonly Fact[]> {
   const passedOver = await checkAnchors(anchors, options);
   await contradicted.look({ facts, resolutions });
   // Last, since fills are matched meanwhile.
   const checked = await checkFills(facts, options);
-  for (const alarm of alarms) options.report('alarm', alarm);
+  for (const alert of alerts) options.report('alert', alert);
   return inChainOrder([...passedOver, ...checked]);
 }
 

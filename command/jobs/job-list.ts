@@ -33,13 +33,13 @@ export type Finding
   = | { readonly kind: 'ready'; readonly transaction: JobTransaction; readonly announcement?: string }
     /** The chain has the result, and the history will. */
     | { readonly kind: 'done' }
-    /** Not now, and that is no fault. With `isNoted` an operator is told once. */
-    | { readonly kind: 'waits'; readonly reason: string; readonly isNoted?: boolean }
+    /** Not now, and that is no fault. With `isReported` an operator is told once. */
+    | { readonly kind: 'waits'; readonly reason: string; readonly isReported?: boolean }
     /** The contracts refuse it; the reason says which one. */
     | { readonly kind: 'refused'; readonly reason: string };
 
 /** What an operator is told. */
-export interface Message {
+export interface JobReport {
   readonly level: Parameters<Report>[0];
   readonly text: string;
 }
@@ -126,7 +126,7 @@ export class JobList<J extends Job> {
   /** The jobs to look at now, and what to report. Forgets all jobs that are not given. */
   begin(
     { jobs, requests, nextBlock, timeS, nowMs }: RoundState<J>,
-  ): { readonly looks: readonly J[]; readonly messages: readonly Message[] } {
+  ): { readonly looks: readonly J[]; readonly messages: readonly JobReport[] } {
     const { rules } = this.options;
     const keys = new Set(jobs.map(({ key }) => key));
     for (const key of this.#memory.keys()) if (!keys.has(key)) this.#memory.delete(key);
@@ -147,7 +147,7 @@ export class JobList<J extends Job> {
    * Takes a finding and returns what to report. When to look again follows from it. A job that is `ready` is to be
    * requested.
    */
-  found(job: J, finding: Finding, nowMs: number): readonly Message[] {
+  found(job: J, finding: Finding, nowMs: number): readonly JobReport[] {
     const { rules } = this.options;
     const memory = this.#of(job.key);
     const waits = (reason: string) => {
@@ -162,42 +162,42 @@ export class JobList<J extends Job> {
         return [];
       case 'waits':
         waits(finding.reason);
-        return finding.isNoted === true ? this.#once(job, 'note', finding.reason) : [];
+        return finding.isReported === true ? this.#once(job, 'info', finding.reason) : [];
       case 'refused': {
         const { reason } = finding;
         const refusals = memory.refusals + 1;
         const notBeforeMs = nowMs + backoffMs(refusals, rules.backoff);
         this.#memory.set(job.key, { ...memory, refusals, notBeforeMs, reason });
-        return this.#once(job, 'alarm', `${reason}. Nothing is sent; it is tried again with growing pauses`);
+        return this.#once(job, 'alert', `${reason}. Nothing is sent; it is tried again with growing pauses`);
       }
     }
   }
 
   /** Reports each request that did not do the job, once. */
-  #failedRequests(job: J, requests: readonly TrackedRequest[]): readonly Message[] {
+  #failedRequests(job: J, requests: readonly TrackedRequest[]): readonly JobReport[] {
     return requests.flatMap(({ id, status }) => {
-      const once = (level: Message['level'], text: string) => this.#once(job, level, text);
-      if (status.kind === 'refused') return once('alarm', `the lane has refused request ${id}: ${status.reason}`);
+      const once = (level: JobReport['level'], text: string) => this.#once(job, level, text);
+      if (status.kind === 'refused') return once('alert', `the lane has refused request ${id}: ${status.reason}`);
       if (status.kind !== 'ended') return [];
       const { ending } = status;
-      if (ending.kind === 'lost') return once('trouble', `another transaction used the nonce of request ${id}`);
+      if (ending.kind === 'lost') return once('warn', `another transaction used the nonce of request ${id}`);
       if (ending.succeeded) return [];
-      return once('trouble', `transaction ${ending.txHash} reverted: somebody else may have been first`);
+      return once('warn', `transaction ${ending.txHash} reverted: somebody else may have been first`);
     });
   }
 
   /** Nothing before the first look, which is the first to know why. */
-  #waitsForLong(job: J, requests: readonly TrackedRequest[]): readonly Message[] {
+  #waitsForLong(job: J, requests: readonly TrackedRequest[]): readonly JobReport[] {
     const last = requests.at(-1)?.status;
     const reason = last !== undefined && !isOver(last) ? 'its transaction is on its way' : this.#of(job.key).reason;
     if (job.overdue === undefined || reason === undefined) return [];
     const { waited, advice } = job.overdue;
     const text = `it has waited ${waited}: ${reason}${advice === undefined ? '' : `. ${advice}`}`;
-    return this.#once(job, 'alarm', text, 'waits for long');
+    return this.#once(job, 'alert', text, 'waits for long');
   }
 
   /** The message, once per job and topic. */
-  #once({ key, title }: J, level: Message['level'], text: string, topic = text): readonly Message[] {
+  #once({ key, title }: J, level: JobReport['level'], text: string, topic = text): readonly JobReport[] {
     const memory = this.#of(key);
     if (memory.reported.has(topic)) return [];
     this.#memory.set(key, { ...memory, reported: new Set([...memory.reported, topic]) });

@@ -7,7 +7,7 @@ import type { Chain } from '../chain/chain.js';
 import { lackOf, timeOfNextBlock, type ChainReads } from '../chain/chain-reads.js';
 import type { LaneUser } from '../lane/requests.js';
 import {
-  JobList, type Finding, type Job, type JobCounts, type JobListOptions, type JobTransaction, type Message,
+  JobList, type Finding, type Job, type JobCounts, type JobListOptions, type JobTransaction, type JobReport,
 } from './job-list.js';
 import { startLaneRounds, type PurposeRequests, type RoundsStatus } from './lane-rounds.js';
 
@@ -24,7 +24,7 @@ export interface JobSource<J extends Job> extends JobListOptions {
   /** All jobs by the history as it is now, most urgent first. */
   readonly jobs: () => readonly J[];
   /** What to report besides, each time this is called. */
-  readonly messages?: () => readonly Message[];
+  readonly messages?: () => readonly JobReport[];
   /** Asks the chain whether it has the result, and if not, what the transaction would do in the next block. */
   readonly look: (job: J) => Promise<Finding>;
 }
@@ -66,7 +66,7 @@ export function runJobs<J extends Job>(
   const { chainId } = chain;
   const { who, whose, address } = source;
   const list = new JobList<J>(source);
-  const tell = (messages: readonly Message[]) => { for (const { level, text } of messages) report(level, text); };
+  const tell = (messages: readonly JobReport[]) => { for (const { level, text } of messages) report(level, text); };
 
   async function round(requests: PurposeRequests): Promise<void> {
     await requests.update();
@@ -88,7 +88,7 @@ export function runJobs<J extends Job>(
       tell(list.found(job, finding, now()));
       if (finding.kind !== 'ready') continue;
       await send(requests, job, finding.transaction);
-      if (finding.announcement !== undefined) report('note', `chain ${chainId}: ${finding.announcement}`);
+      if (finding.announcement !== undefined) report('info', `chain ${chainId}: ${finding.announcement}`);
     }
   }
 

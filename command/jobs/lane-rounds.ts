@@ -31,7 +31,7 @@ export interface RoundsStatus {
   /** Whether this process owns the purpose; if not, another one may. */
   readonly holds: boolean;
   /** Why the last round failed; undefined when it succeeded. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 export interface LaneRounds {
@@ -66,7 +66,7 @@ export function startLaneRounds(options: LaneRoundsOptions): LaneRounds {
   });
   return {
     done: reactor.done, requests: () => reactor.held(),
-    status: () => ({ holds: reactor.held() !== undefined, trouble: reactor.trouble() }),
+    status: () => ({ holds: reactor.held() !== undefined, problem: reactor.problem() }),
   };
 }
 

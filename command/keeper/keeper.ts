@@ -3,7 +3,7 @@
  * arbitration.
  */
 import { encodeCall, type ContractCall } from '../chain/abi.js';
-import type { Finding, Job, JobRules, Message } from '../jobs/job-list.js';
+import type { Finding, Job, JobRules, JobReport } from '../jobs/job-list.js';
 import { runJobs, type JobOptions, type JobRunner, type JobSource } from '../jobs/job-runner.js';
 
 /** A proposed resolution that counts, as the history has it. */
@@ -124,16 +124,16 @@ function assertionOf(note: unknown): string | undefined {
  * OracleResolver).
  */
 const HALVABLE_S = 30 * 86_400;
-/** Markets that are named in one alarm. */
+/** Markets that are named in one alert. */
 const MAX_NAMED = 10;
 
 /**
  * Returns a function that reports the markets that have become halvable since its last call: each once, together in one
- * alarm.
+ * alert.
  */
 export function halvableMarkets(
   chainId: number,
-): (unproposed: Iterable<UnproposedMarket>, nowMs: number) => readonly Message[] {
+): (unproposed: Iterable<UnproposedMarket>, nowMs: number) => readonly JobReport[] {
   let before: ReadonlySet<string> = new Set();
   return (unproposed, nowMs) => {
     const halvable = [...unproposed].filter(({ expiration }) => nowMs / 1_000 >= expiration + HALVABLE_S)
@@ -144,7 +144,7 @@ export function halvableMarkets(
     const more = fresh.length > MAX_NAMED ? ` and ${fresh.length - MAX_NAMED} more` : '';
     const named = `${fresh.slice(0, MAX_NAMED).join(', ')}${more}`;
     return [{
-      level: 'alarm',
+      level: 'alert',
       text: `chain ${chainId}: nobody has proposed an outcome for 30 days since the expiration of ${named}. `
         + '/api/v1/resolution says why; the resolver\'s administrator can halve such a market',
     }];

@@ -1,7 +1,7 @@
 /** Reads the state of a lane's key from the chain, and broadcasts its transactions. */
 import { quantityOf } from '../../engine/records/hex.js';
 import { ChainUnavailable, onOneNode, RpcError, type Rpc } from '../chain/chain.js';
-import { wantedReceipts, type BroadcastAnswer, type Flight, type Proof, type Receipt, type View } from './flights.js';
+import { dueReceipts, type BroadcastAnswer, type OpenTransaction, type Proof, type Receipt, type View } from './open-transactions.js';
 
 /** A chain's nodes behind one interface, or, with `each`, one by one. */
 export interface LaneRpc extends Rpc {
@@ -19,7 +19,7 @@ export interface LaneView extends View {
 
 export interface Looking {
   readonly address: string;
-  readonly flights: readonly Flight[];
+  readonly openTransactions: readonly OpenTransaction[];
   readonly confirmations: number;
   /** Whether this transaction count must be proved before anything is concluded from it. */
   readonly isDoubtful: (count: number) => boolean;
@@ -29,9 +29,9 @@ export interface Looking {
  * Looks at the chain. Throws what Rpc throws, and an error for a chain without EIP-1559. The proof of a doubtful count is asked of all nodes, so
  * it is not bound to the node that showed the rest.
  */
-export async function lookAt(rpc: LaneRpc, { address, flights, confirmations, isDoubtful }: Looking): Promise<LaneView> {
+export async function lookAt(rpc: LaneRpc, { address, openTransactions, confirmations, isDoubtful }: Looking): Promise<LaneView> {
   const [seen, priorityFeePerGas] = await Promise.all([
-    onOneNode(rpc, (node) => lookAtNode(node, { address, flights, confirmations })), tipOfNodes(rpc),
+    onOneNode(rpc, (node) => lookAtNode(node, { address, openTransactions, confirmations })), tipOfNodes(rpc),
   ]);
   const { head, count } = seen;
   const proof = isDoubtful(count) ? await prove(rpc, { address, block: Math.max(0, head - confirmations) }) : undefined;
@@ -39,7 +39,7 @@ export async function lookAt(rpc: LaneRpc, { address, flights, confirmations, is
 }
 
 /** Receipts are read after the latest block and from the same node, so their depth is never overestimated. */
-async function lookAtNode(node: Rpc, { address, flights, confirmations }: Omit<Looking, 'isDoubtful'>) {
+async function lookAtNode(node: Rpc, { address, openTransactions, confirmations }: Omit<Looking, 'isDoubtful'>) {
   const [block, used] = await Promise.all([
     node.request<Block>('eth_getBlockByNumber', ['latest', false]), node.request<string>('eth_getTransactionCount', [address, 'latest']),
   ]);
@@ -48,7 +48,7 @@ async function lookAtNode(node: Rpc, { address, flights, confirmations }: Omit<L
   const head = Number(block.number);
   const count = Number(used);
   if (!Number.isSafeInteger(head) || !Number.isSafeInteger(count)) throw new Error(`chain ${chainId}: a block or nonce is not a number`);
-  const found = await Promise.all(wantedReceipts(flights, { head, count }, confirmations)
+  const found = await Promise.all(dueReceipts(openTransactions, { head, count }, confirmations)
     .map((txHash) => node.request<NodeReceipt | null>('eth_getTransactionReceipt', [txHash])));
   const receipts = new Map<string, Receipt>();
   for (const receipt of found) {
@@ -96,7 +96,7 @@ export async function priorityFee(rpc: Rpc): Promise<bigint> {
 export async function broadcast(rpc: Rpc, raw: string): Promise<{ readonly answer: BroadcastAnswer; readonly detail: string }> {
   try {
     await rpc.request('eth_sendRawTransaction', [raw]);
-    return { answer: 'taken', detail: '' };
+    return { answer: 'accepted', detail: '' };
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
     return { answer: meaningOf(error.message), detail: error.message };
@@ -105,7 +105,7 @@ export async function broadcast(rpc: Rpc, raw: string): Promise<{ readonly answe
 
 /** Error texts of geth, erigon, nethermind, besu, reth and anvil, since nodes use codes differently. The first match counts. */
 const MEANINGS: readonly (readonly [RegExp, BroadcastAnswer])[] = [
-  [/already known|known transaction|already imported|already_?exists|already in (the )?(mem)?pool|AlreadyKnown|same hash was already/i, 'taken'],
+  [/already known|known transaction|already imported|already_?exists|already in (the )?(mem)?pool|AlreadyKnown|same hash was already/i, 'accepted'],
   [/nonce (is )?(too low|below|too old)|OldNonce|invalid nonce.*too low|nonce has already been used/i, 'nonce too low'],
   [/underpriced|fee(cap)? (is )?too low|FeeTooLow|ReplacementNotAllowed|less than block base fee|gas price (is )?(too low|below)|price below/i, 'underpriced'],
   [/insufficient (funds|balance)|InsufficientFunds|exceeds (account )?balance|balance (is )?too low/i, 'unfunded'],

@@ -78,7 +78,7 @@ export interface LaneStatus {
   /** The block gas limit at the last look at the chain; undefined before the first. */
   readonly blockGasLimit: bigint | undefined;
   /** What stops the lane at present; undefined when nothing does. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 export interface Lane {

@@ -1,7 +1,7 @@
 /** A lane's user in Postgres: requests are rows, so they are durable, and the lane and its user may run in different processes. */
-import type { Ending, HeldLaneUser, LaneState, LaneUser, LaneUserKey, RequestStatus, TrackedRequest } from './requests.js';
+import type { Ending, HeldLaneUser, PublishedLaneState, LaneUser, LaneUserKey, RequestStatus, TrackedRequest } from './requests.js';
 import { USER_SQL } from './schema.js';
-import { openSession, type Session } from './session.js';
+import { openSession, type OutboxSession } from './session.js';
 
 export interface LaneUserOptions extends LaneUserKey {
   /** The outbox's database: `postgresql://…`, a direct connection. */
@@ -25,7 +25,7 @@ export function openLaneUser(options: LaneUserOptions): LaneUser {
   };
 }
 
-function heldLaneUser(session: Session, { chainId, key, purpose }: LaneUserKey): HeldLaneUser {
+function heldLaneUser(session: OutboxSession, { chainId, key, purpose }: LaneUserKey): HeldLaneUser {
   const whose = [chainId, purpose, key];
   let seenChange = -1;
   let seenRings = -1;
@@ -84,16 +84,16 @@ function readStatus(status: TrackedRow['status'], reason: string | null, ending:
 interface StateRow {
   readonly address: string;
   readonly block_gas_limit: string | null;
-  readonly trouble: string | null;
-  readonly trouble_since_ms: string | null;
+  readonly problem: string | null;
+  readonly problem_since_ms: string | null;
   readonly seen_at_ms: string;
 }
 
-function readState(row: StateRow): LaneState {
+function readState(row: StateRow): PublishedLaneState {
   return {
     address: row.address,
     blockGasLimit: row.block_gas_limit === null ? undefined : BigInt(row.block_gas_limit),
-    trouble: row.trouble === null ? undefined : { text: row.trouble, sinceMs: Math.round(Number(row.trouble_since_ms)) },
+    problem: row.problem === null ? undefined : { text: row.problem, sinceMs: Math.round(Number(row.problem_since_ms)) },
     seenAtMs: Math.round(Number(row.seen_at_ms)),
   };
 }

@@ -1,9 +1,10 @@
 /** Sends the transactions of one key: signs and records each request before it is broadcast, and follows it until it is final. */
 import { startReactor, type Reactor, type StandBy } from '../../engine/reactor.js';
+import type { ReportLevel } from '../../engine/report.js';
 import { createKeccak256 } from '../signing/keccak.js';
 import { broadcast, lookAt, type LaneView } from './chain-view.js';
 import { freshFees, type Fees } from './fees.js';
-import { answered, decide, replaced, takeOff, type Flight, type FlightPolicy, type LaneTransaction } from './flights.js';
+import { answered, decide, replaced, opened, type OpenTransaction, type OpenTransactionPolicy, type LaneTransaction } from './open-transactions.js';
 import { LANE_POLICY, type Lane, type LaneOptions, type LanePolicy, type LaneStatus } from './lane-options.js';
 import { decideNonces, doubtOf, isDoubtful, NO_MEMORY, type NonceMemory, type NonceRecords, type Places } from './nonces.js';
 import { purposesOf, type HeldLane, type NonceEnding } from './outbox.js';
@@ -42,14 +43,14 @@ const FILLER_GAS = 200_000n;
 interface Former {
   readonly address: string;
   readonly held: HeldLane;
-  flights: readonly Flight[];
+  openTransactions: readonly OpenTransaction[];
 }
 
 /** The running lane. It does one round after the other, and nothing in parallel. */
 class LaneRun {
   private readonly reactor: Reactor<HeldLane>;
   private readonly who: string;
-  private flights: readonly Flight[] = [];
+  private openTransactions: readonly OpenTransaction[] = [];
   private nextNonce = 0;
   private nonces: NonceMemory = NO_MEMORY;
   private former: Former[] = [];
@@ -60,11 +61,11 @@ class LaneRun {
   private refusal: string | undefined;
   private published = { text: '', atMs: -Infinity };
   private readonly stopping = new AbortController();
-  private readonly flightPolicy: FlightPolicy;
+  private readonly openPolicy: OpenTransactionPolicy;
 
   constructor(private readonly options: RunOptions, private readonly signer: Signer) {
     const { chain: { confirmations }, policy: { maxFeePerGas, minPriorityFeePerGas } } = options;
-    this.flightPolicy = { ...options.policy, confirmations, limits: { maxFeePerGas, minPriorityFeePerGas } };
+    this.openPolicy = { ...options.policy, confirmations, limits: { maxFeePerGas, minPriorityFeePerGas } };
     this.who = `lane ${signer.address} of chain ${options.chain.chainId}`;
     this.reactor = this.run();
   }
@@ -76,8 +77,8 @@ class LaneRun {
 
   status(): LaneStatus {
     return {
-      address: this.signer.address, holds: this.reactor.held() !== undefined, open: this.flights.length, blockGasLimit: this.blockGasLimit,
-      trouble: this.trouble(),
+      address: this.signer.address, holds: this.reactor.held() !== undefined, open: this.openTransactions.length, blockGasLimit: this.blockGasLimit,
+      problem: this.problem(),
     };
   }
 
@@ -116,16 +117,16 @@ class LaneRun {
     try {
       const { open, nextNonce, formerAddresses, earlier } = await held.load();
       if (earlier > 0 && nextNonce === 0) {
-        this.report('trouble', `${earlier} transactions of an earlier version (schema sender) are not over: they may still be mined, and their users ask for them again`);
+        this.report('warn', `${earlier} transactions of an earlier version (schema sender) are not over: they may still be mined, and their users ask for them again`);
       }
       this.former = [];
       for (const former of formerAddresses) {
         const left = held.former(former);
-        const flights = (await left.load()).open.map((transaction) => takeOff(transaction, now()));
-        this.former.push({ address: former, held: left, flights });
-        this.report('note', `follows ${flights.length} transactions of ${former}, which had the key's name before`);
+        const openTransactions = (await left.load()).open.map((transaction) => opened(transaction, now()));
+        this.former.push({ address: former, held: left, openTransactions });
+        this.report('info', `follows ${openTransactions.length} transactions of ${former}, which had the key's name before`);
       }
-      this.flights = open.map((transaction) => takeOff(transaction, now()));
+      this.openTransactions = open.map((transaction) => opened(transaction, now()));
       this.nextNonce = nextNonce;
       this.published = { text: '', atMs: -Infinity };
       return held;
@@ -139,11 +140,12 @@ class LaneRun {
     held.check();
     const { rpc, chain: { confirmations }, now } = this.options;
     const view = await lookAt(rpc, {
-      address: this.signer.address, flights: this.flights, confirmations, isDoubtful: (count) => isDoubtful(count, this.nonces, this.records()),
+      address: this.signer.address, openTransactions: this.openTransactions, confirmations,
+      isDoubtful: (count) => isDoubtful(count, this.nonces, this.records()),
     });
     this.blockGasLimit = view.blockGasLimit;
-    const { flights, actions } = decide(this.flights, view, this.flightPolicy, now());
-    this.flights = flights;
+    const { openTransactions, actions } = decide(this.openTransactions, view, this.openPolicy, now());
+    this.openTransactions = openTransactions;
     const due = new Set<number>();
     const ended: NonceEnding[] = [];
     for (const action of actions) {
@@ -158,42 +160,42 @@ class LaneRun {
     }
     if (ended.length > 0) await this.conclude(held, ended);
     for (const nonce of await this.recordNew(held, this.places(view), view)) due.add(nonce);
-    await this.launch(held, this.flights.filter(({ transaction }) => due.has(transaction.nonce)), view.head);
+    await this.broadcastAll(held, this.openTransactions.filter(({ transaction }) => due.has(transaction.nonce)), view.head);
     for (const former of this.former) await this.follow(former);
-    this.former = this.former.filter(({ flights: left }) => left.length > 0);
+    this.former = this.former.filter(({ openTransactions: left }) => left.length > 0);
   }
 
   /** Nothing is under way, and nothing has to be found out about the nonces. */
   private isIdle(): boolean {
-    return this.flights.length === 0 && this.former.length === 0 && this.trouble() === undefined;
+    return this.openTransactions.length === 0 && this.former.length === 0 && this.problem() === undefined;
   }
 
   private async follow(former: Former): Promise<void> {
     const { rpc, chain: { confirmations }, now } = this.options;
-    const policy = { ...this.flightPolicy, bumpAfterBlocks: Infinity };
-    const isDoubtful = (): boolean => former.flights.some(({ unexplained }) => unexplained !== undefined);
-    const view = await lookAt(rpc, { address: former.address, flights: former.flights, confirmations, isDoubtful });
-    const { flights, actions } = decide(former.flights, view, policy, now());
-    former.flights = flights;
+    const policy = { ...this.openPolicy, bumpAfterBlocks: Infinity };
+    const isDoubtful = (): boolean => former.openTransactions.some(({ unexplained }) => unexplained !== undefined);
+    const view = await lookAt(rpc, { address: former.address, openTransactions: former.openTransactions, confirmations, isDoubtful });
+    const { openTransactions, actions } = decide(former.openTransactions, view, policy, now());
+    former.openTransactions = openTransactions;
     for (const action of actions) {
-      const flight = former.flights.find(({ transaction }) => action.kind !== 'report' && transaction.nonce === action.nonce);
-      const attempt = flight?.transaction.attempts.at(-1);
-      if (action.kind === 'report' || flight === undefined || attempt === undefined) continue;
+      const open = former.openTransactions.find(({ transaction }) => action.kind !== 'report' && transaction.nonce === action.nonce);
+      const attempt = open?.transaction.attempts.at(-1);
+      if (action.kind === 'report' || open === undefined || attempt === undefined) continue;
       const { nonce } = action;
       if (action.kind === 'over') {
-        await former.held.markOver([{ nonce, ending: action.ending }], purposesOf([flight.transaction]));
-        former.flights = former.flights.filter((other) => other !== flight);
+        await former.held.markOver([{ nonce, ending: action.ending }], purposesOf([open.transaction]));
+        former.openTransactions = former.openTransactions.filter((other) => other !== open);
       } else {
-        await this.announce(flight);
+        await this.announce(open);
         const { answer } = await broadcast(rpc, attempt.raw);
-        const after = answered(flight, answer, { policy, now: { block: view.head, ms: now() } });
-        former.flights = former.flights.map((other) => other === flight ? after.flight : other);
+        const after = answered(open, answer, { policy, now: { block: view.head, ms: now() } });
+        former.openTransactions = former.openTransactions.map((other) => other === open ? after.open : other);
       }
     }
   }
 
   private records(): NonceRecords {
-    return { nextNonce: this.nextNonce, flights: this.flights };
+    return { nextNonce: this.nextNonce, openTransactions: this.openTransactions };
   }
 
   private places(view: LaneView): Places {
@@ -207,24 +209,24 @@ class LaneRun {
   }
 
   private async replace(held: HeldLane, { nonce, fees }: { nonce: number; fees: Fees }): Promise<void> {
-    for (const flight of this.flights.filter(({ transaction }) => transaction.nonce === nonce)) {
-      const { transaction } = flight;
+    for (const open of this.openTransactions.filter(({ transaction }) => transaction.nonce === nonce)) {
+      const { transaction } = open;
       const attempt = { ...this.signer.sign({ nonce, request: this.payloadOf(transaction), fees }), fees, broadcast: false };
       await held.recordAttempt(transaction, attempt);
-      this.put(replaced(flight, { ...transaction, attempts: [...transaction.attempts, attempt] }, this.options.now()));
+      this.put(replaced(open, { ...transaction, attempts: [...transaction.attempts, attempt] }, this.options.now()));
     }
   }
 
   private async conclude(held: HeldLane, ended: readonly NonceEnding[]): Promise<void> {
     const nonces = new Set(ended.map(({ nonce }) => nonce));
-    const over = this.flights.filter(({ transaction }) => nonces.has(transaction.nonce)).map(({ transaction }) => transaction);
+    const over = this.openTransactions.filter(({ transaction }) => nonces.has(transaction.nonce)).map(({ transaction }) => transaction);
     await held.markOver(ended.map(({ nonce, ending }) => ({ nonce, ending })), purposesOf(over));
-    this.flights = this.flights.filter(({ transaction }) => !nonces.has(transaction.nonce));
+    this.openTransactions = this.openTransactions.filter(({ transaction }) => !nonces.has(transaction.nonce));
     for (const { attempts } of over) for (const { txHash } of attempts) this.announced.delete(txHash);
     for (const { nonce, ending } of ended) {
       const isFiller = over.some((transaction) => transaction.nonce === nonce && transaction.request === undefined);
       if (ending.kind !== 'lost' || isFiller) continue;
-      this.report('alarm', `nonce ${nonce} was used by a transaction that this lane does not know: is its key used elsewhere?`);
+      this.report('alert', `nonce ${nonce} was used by a transaction that this lane does not know: is its key used elsewhere?`);
     }
   }
 
@@ -235,15 +237,15 @@ class LaneRun {
     const requests = await this.sendable(held, { most, blockGasLimit: view.blockGasLimit });
     const nonces = places.kind === 'fill' ? places.nonces : requests.map((_, i) => places.first + i);
     if (nonces.length === 0) return [];
-    const fees = freshFees(view, this.flightPolicy.limits);
+    const fees = freshFees(view, this.openPolicy.limits);
     const transactions = nonces.map((nonce, i): LaneTransaction => {
       const request = requests[i];
       return { nonce, request, attempts: [{ ...this.signer.sign({ nonce, request: this.payloadOf({ request }), fees }), fees, broadcast: false }] };
     });
     await held.record(transactions);
     this.nextNonce = Math.max(this.nextNonce, ...nonces.map((nonce) => nonce + 1));
-    const added = transactions.map((transaction) => takeOff(transaction, this.options.now()));
-    this.flights = [...this.flights, ...added].sort((a, b) => a.transaction.nonce - b.transaction.nonce);
+    const added = transactions.map((transaction) => opened(transaction, this.options.now()));
+    this.openTransactions = [...this.openTransactions, ...added].sort((a, b) => a.transaction.nonce - b.transaction.nonce);
     return nonces;
   }
 
@@ -276,35 +278,35 @@ class LaneRun {
   }
 
   /** Announces the attempts, then broadcasts them. When an announcement fails, its attempt and all later nonces wait. */
-  private async launch(held: HeldLane, flights: readonly Flight[], head: number): Promise<void> {
+  private async broadcastAll(held: HeldLane, openTransactions: readonly OpenTransaction[], head: number): Promise<void> {
     const { rpc, now } = this.options;
-    const told = await Promise.allSettled(flights.map((flight) => this.announce(flight)));
+    const told = await Promise.allSettled(openTransactions.map((open) => this.announce(open)));
     const failure = told.find((result) => result.status === 'rejected');
-    const ready = failure === undefined ? flights : flights.slice(0, told.indexOf(failure));
-    const taken: string[] = [];
+    const ready = failure === undefined ? openTransactions : openTransactions.slice(0, told.indexOf(failure));
+    const accepted: string[] = [];
     try {
-      for (const flight of ready) {
+      for (const open of ready) {
         // Each broadcast can take as long as the nodes' timeouts; recorded transactions are broadcast at the next start.
         if (this.stopping.signal.aborted) break;
-        const attempt = flight.transaction.attempts.at(-1);
+        const attempt = open.transaction.attempts.at(-1);
         if (attempt === undefined) continue;
         const { answer, detail } = await broadcast(rpc, attempt.raw);
-        const after = answered(flight, answer, { policy: this.flightPolicy, now: { block: head, ms: now() } });
-        if (after.alarm !== undefined) {
-          this.refusal = `${after.alarm} (${detail})`;
-          this.report('alarm', this.refusal);
+        const after = answered(open, answer, { policy: this.openPolicy, now: { block: head, ms: now() } });
+        if (after.alert !== undefined) {
+          this.refusal = `${after.alert} (${detail})`;
+          this.report('alert', this.refusal);
         }
-        this.put(after.flight);
-        if (!attempt.broadcast && (answer === 'taken' || answer === 'nonce too low')) taken.push(attempt.txHash);
+        this.put(after.open);
+        if (!attempt.broadcast && (answer === 'accepted' || answer === 'nonce too low')) accepted.push(attempt.txHash);
       }
     } finally {
-      if (this.flights.every(({ refusals }) => refusals === 0)) this.refusal = undefined;
-      if (taken.length > 0) await this.markBroadcast(held, taken);
+      if (this.openTransactions.every(({ refusals }) => refusals === 0)) this.refusal = undefined;
+      if (accepted.length > 0) await this.markBroadcast(held, accepted);
     }
     if (failure !== undefined) throw failure.reason;
   }
 
-  private async announce({ transaction: { request, attempts } }: Flight): Promise<void> {
+  private async announce({ transaction: { request, attempts } }: OpenTransaction): Promise<void> {
     const attempt = attempts.at(-1);
     if (attempt === undefined || request === undefined || attempt.broadcast || this.announced.has(attempt.txHash)) return;
     await this.options.announce({ txHash: attempt.txHash, raw: attempt.raw }, request);
@@ -313,34 +315,34 @@ class LaneRun {
 
   private async markBroadcast(held: HeldLane, txHashes: readonly string[]): Promise<void> {
     await held.markBroadcast(txHashes);
-    this.flights = this.flights.map((flight) => {
-      const { transaction } = flight;
-      if (!transaction.attempts.some(({ txHash }) => txHashes.includes(txHash))) return flight;
+    this.openTransactions = this.openTransactions.map((open) => {
+      const { transaction } = open;
+      if (!transaction.attempts.some(({ txHash }) => txHashes.includes(txHash))) return open;
       const attempts = transaction.attempts.map((attempt) => txHashes.includes(attempt.txHash) ? { ...attempt, broadcast: true } : attempt);
-      return { ...flight, transaction: { ...transaction, attempts } };
+      return { ...open, transaction: { ...transaction, attempts } };
     });
   }
 
-  private put(flight: Flight): void {
-    this.flights = this.flights.map((other) => other.transaction.nonce === flight.transaction.nonce ? flight : other);
+  private put(open: OpenTransaction): void {
+    this.openTransactions = this.openTransactions.map((other) => other.transaction.nonce === open.transaction.nonce ? open : other);
   }
 
-  private trouble(): string | undefined {
-    return this.reactor.trouble() ?? this.refusal ?? doubtOf(this.nonces);
+  private problem(): string | undefined {
+    return this.reactor.problem() ?? this.refusal ?? doubtOf(this.nonces);
   }
 
   /** Publishes the state after each change and from time to time, so that users see that a process works on the lane. */
   private async publish(held: HeldLane): Promise<void> {
     const { policy: { publishMs }, now } = this.options;
     const { blockGasLimit } = this;
-    const trouble = this.trouble();
-    const text = `${blockGasLimit} ${trouble}`;
+    const problem = this.problem();
+    const text = `${blockGasLimit} ${problem}`;
     if (text === this.published.text && now() - this.published.atMs < publishMs) return;
-    await held.publish({ blockGasLimit, trouble });
+    await held.publish({ blockGasLimit, problem });
     this.published = { text, atMs: now() };
   }
 
-  private report(level: 'note' | 'trouble' | 'alarm', text: string): void {
+  private report(level: ReportLevel, text: string): void {
     this.options.report(level, `${this.who}: ${text}`);
   }
 }

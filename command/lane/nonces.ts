@@ -2,7 +2,8 @@
  * Decides, as a pure function, which nonces new transactions take: normally the nonces after the recorded ones. A node's wrong answer must
  * not stop the lane or make it skip nonces. So a transaction count above the recorded nonces must be proved, and a gap that lasts is filled.
  */
-import type { Flight, Moment, Proof, View } from './flights.js';
+import type { ReportLevel } from '../../engine/report.js';
+import type { OpenTransaction, Moment, Proof, View } from './open-transactions.js';
 
 export interface NoncePolicy {
   readonly confirmations: number;
@@ -51,19 +52,22 @@ export type Places
 export interface NonceDecision {
   readonly memory: NonceMemory;
   readonly places: Places;
-  readonly reports: readonly { readonly level: 'note' | 'trouble' | 'alarm'; readonly text: string }[];
+  readonly reports: readonly { readonly level: ReportLevel; readonly text: string }[];
 }
 
 export interface NonceRecords {
   /** The nonce after the last recorded one. */
   readonly nextNonce: number;
   /** The transactions that are not over after this look, by nonce. */
-  readonly flights: readonly Flight[];
+  readonly openTransactions: readonly OpenTransaction[];
 }
 
 /** Whether a count must be proved before anything is concluded from it. */
-export function isDoubtful(count: number, { believed }: NonceMemory, { nextNonce, flights }: NonceRecords): boolean {
-  return count > Math.max(nextNonce, believed) || flights.some(({ unexplained }) => unexplained !== undefined) || isGap(count, nextNonce, flights);
+export function isDoubtful(
+  count: number, { believed }: NonceMemory, { nextNonce, openTransactions }: NonceRecords,
+): boolean {
+  return count > Math.max(nextNonce, believed) || openTransactions.some(({ unexplained }) => unexplained !== undefined)
+    || isGap(count, nextNonce, openTransactions);
 }
 
 /** The nonces of new transactions after a look at the chain, the new memory, and what to report. */
@@ -71,19 +75,19 @@ export function decideNonces(
   before: NonceMemory, { view, records, policy, nowMs }: { view: View; records: NonceRecords; policy: NoncePolicy; nowMs: number },
 ): NonceDecision {
   const { count } = view;
-  const { nextNonce, flights } = records;
+  const { nextNonce, openTransactions } = records;
   const believed = before.believed > nextNonce && count >= before.believed ? before.believed : 0;
   const next = Math.max(nextNonce, believed);
   const memory: NonceMemory = { believed, claim: undefined, gap: undefined };
   if (count > next) return decideClaim({ ...memory, claim: before.claim }, { view, next, records, policy, nowMs });
-  const gap = gapAt(before.gap, { view, next, flights, policy, nowMs });
-  if (gap === undefined) return { memory, places: placesFrom(next, flights, policy), reports: [] };
+  const gap = gapAt(before.gap, { view, next, openTransactions, policy, nowMs });
+  if (gap === undefined) return { memory, places: placesFrom(next, openTransactions, policy), reports: [] };
   if (!gap.lasts) return { memory: { ...memory, gap }, places: { kind: 'none' }, reports: [] };
-  const nonces = holes(gap.count, next, flights).filter((nonce) => nonce < gap.count + policy.maxInFlight);
+  const nonces = holes(gap.count, next, openTransactions).filter((nonce) => nonce < gap.count + policy.maxInFlight);
   const reports = before.gap?.lasts === true
     ? []
     : [{
-        level: 'alarm' as const,
+        level: 'alert' as const,
         text: `the chain wants nonce ${count}, which was over or was never sent: it was reorganised beyond ${policy.confirmations} blocks, or a node `
           + `told a wrong nonce; the gap up to nonce ${nonces.at(-1) ?? count} and beyond is filled`,
       }];
@@ -99,7 +103,7 @@ interface Claiming {
 }
 
 /** The count is above the recorded nonces: somebody else used the key, or a node is wrong. No new transaction is made until that is known. */
-function decideClaim(before: NonceMemory, { view, next, records: { flights }, policy, nowMs }: Claiming): NonceDecision {
+function decideClaim(before: NonceMemory, { view, next, records: { openTransactions }, policy, nowMs }: Claiming): NonceDecision {
   const known = before.claim !== undefined && before.claim.count <= view.count ? before.claim : undefined;
   const claim = known ?? { count: view.count, since: { block: view.head, ms: nowMs }, looks: 0, countedAtMs: -Infinity, disproved: false };
   const agrees = doesAgree(claim, view, policy, nowMs);
@@ -108,17 +112,17 @@ function decideClaim(before: NonceMemory, { view, next, records: { flights }, po
   const seconded = nodeCounts.length >= 2 && !isContradicted(claim.count, { finalCount: undefined, nodeCounts });
   if (seconded || counted.looks >= policy.looks) {
     const [level, text] = next === 0
-      ? ['note' as const, `the key has been used before: begins at nonce ${claim.count}`]
-      : ['alarm' as const, `nonces ${next} to ${claim.count - 1} were used by transactions that this lane does not know: is its key used elsewhere?`];
+      ? ['info' as const, `the key has been used before: begins at nonce ${claim.count}`]
+      : ['alert' as const, `nonces ${next} to ${claim.count - 1} were used by transactions that this lane does not know: is its key used elsewhere?`];
     const memory = { ...before, believed: claim.count, claim: undefined };
-    return { memory, places: placesFrom(claim.count, flights, policy), reports: [{ level, text }] };
+    return { memory, places: placesFrom(claim.count, openTransactions, policy), reports: [{ level, text }] };
   }
   const disproved = claim.disproved || isDisproved(claim, view, policy);
   const reports = known === undefined
-    ? [{ level: 'trouble' as const, text: `a node counts ${claim.count} transactions of the key, ${next} are known: waits until it is certain` }]
+    ? [{ level: 'warn' as const, text: `a node counts ${claim.count} transactions of the key, ${next} are known: waits until it is certain` }]
     : [];
   // A nonce that turns out to be used costs its request another try; a nonce that is left out would stop all later ones.
-  const places: Places = disproved ? placesFrom(next, flights, policy) : { kind: 'none' };
+  const places: Places = disproved ? placesFrom(next, openTransactions, policy) : { kind: 'none' };
   return { memory: { ...before, claim: { ...counted, disproved } }, places, reports };
 }
 
@@ -148,16 +152,23 @@ function counting<T extends Seen>(seen: T, { looksApartMs }: NoncePolicy, nowMs:
   return nowMs - seen.countedAtMs >= looksApartMs ? { ...seen, looks: seen.looks + 1, countedAtMs: nowMs } : seen;
 }
 
+interface GapLook {
+  readonly view: View;
+  readonly next: number;
+  readonly openTransactions: readonly OpenTransaction[];
+  readonly policy: NoncePolicy;
+  readonly nowMs: number;
+}
+
 /** The gap at which the chain waits, or which is being filled; undefined when there is none. */
 function gapAt(
-  before: NonceMemory['gap'],
-  { view, next, flights, policy, nowMs }: { view: View; next: number; flights: readonly Flight[]; policy: NoncePolicy; nowMs: number },
+  before: NonceMemory['gap'], { view, next, openTransactions, policy, nowMs }: GapLook,
 ): NonceMemory['gap'] {
   const { head, count, proof } = view;
-  const wanted = isGap(count, next, flights);
+  const wanted = isGap(count, next, openTransactions);
   if (before?.lasts === true && (count >= before.count || !wanted)) {
     const from = Math.max(count, before.count);
-    return holes(from, next, flights).length === 0 ? undefined : { ...before, count: from };
+    return holes(from, next, openTransactions).length === 0 ? undefined : { ...before, count: from };
   }
   if (!wanted || proof?.nodeCounts.some((other) => other > count) === true) return undefined;
   const since = before?.count === count ? before : { count, since: { block: head, ms: nowMs }, looks: 0, countedAtMs: -Infinity, lasts: false };
@@ -166,22 +177,22 @@ function gapAt(
 }
 
 /** Whether later nonces are recorded but no open transaction has the chain's next nonce. A node that lags shows that as well. */
-function isGap(count: number, next: number, flights: readonly Flight[]): boolean {
-  return count < next && !flights.some(({ transaction }) => transaction.nonce === count);
+function isGap(count: number, next: number, openTransactions: readonly OpenTransaction[]): boolean {
+  return count < next && !openTransactions.some(({ transaction }) => transaction.nonce === count);
 }
 
 /** The recorded nonces from `from` on that no open transaction has. */
-function holes(from: number, next: number, flights: readonly Flight[]): number[] {
-  const open = new Set(flights.map(({ transaction }) => transaction.nonce));
+function holes(from: number, next: number, openTransactions: readonly OpenTransaction[]): number[] {
+  const open = new Set(openTransactions.map(({ transaction }) => transaction.nonce));
   const found: number[] = [];
   for (let nonce = from; nonce < next; nonce++) if (!open.has(nonce)) found.push(nonce);
   return found;
 }
 
 /** As many nonces as there is room for. Transactions that are mined but not final do not count as in flight. */
-function placesFrom(first: number, flights: readonly Flight[], { maxInFlight, maxOpen }: NoncePolicy): Places {
-  const unmined = flights.filter(({ minedIn }) => minedIn === undefined).length;
-  const count = Math.min(maxInFlight - unmined, maxOpen - flights.length);
+function placesFrom(first: number, openTransactions: readonly OpenTransaction[], { maxInFlight, maxOpen }: NoncePolicy): Places {
+  const unmined = openTransactions.filter(({ minedIn }) => minedIn === undefined).length;
+  const count = Math.min(maxInFlight - unmined, maxOpen - openTransactions.length);
   return count > 0 ? { kind: 'next', first, count } : { kind: 'none' };
 }
 

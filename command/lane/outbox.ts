@@ -2,10 +2,10 @@
 import type { StandBy } from '../../engine/reactor.js';
 import type { Bell } from '../../engine/waiting.js';
 import type { Fees } from './fees.js';
-import type { LaneTransaction, RecordedAttempt } from './flights.js';
-import type { Ending, HeldRequest, LaneState, Purpose } from './requests.js';
+import type { LaneTransaction, RecordedAttempt } from './open-transactions.js';
+import type { Ending, HeldRequest, PublishedLaneState, Purpose } from './requests.js';
 import { LANE_SQL } from './schema.js';
-import { openSession, type Session } from './session.js';
+import { openSession, type OutboxSession } from './session.js';
 
 /** One key on one chain. */
 export interface LaneKey {
@@ -29,7 +29,7 @@ export interface NonceEnding {
   readonly ending: Ending;
 }
 
-export interface Loaded {
+export interface LoadedLane {
   /** The transactions that are not over, by nonce. */
   readonly open: readonly LaneTransaction[];
   /** The nonce after the last recorded one. */
@@ -46,7 +46,7 @@ export interface HeldLane {
   readonly bell: Bell;
   /** Throws OutboxUnavailable once the session is known to have ended. */
   check(): void;
-  load(): Promise<Loaded>;
+  load(): Promise<LoadedLane>;
   /** The same key's name with an earlier address, through the same session. */
   former(address: string): HeldLane;
   /** The next requests, `limit` at most. */
@@ -58,7 +58,7 @@ export interface HeldLane {
   markBroadcast(txHashes: readonly string[]): Promise<void>;
   /** Keeps the endings and deletes the signed bytes, which are not needed any more. */
   markOver(endings: readonly NonceEnding[], purposes: ReadonlySet<Purpose>): Promise<void>;
-  publish(state: Pick<LaneState, 'blockGasLimit'> & { readonly trouble: string | undefined }): Promise<void>;
+  publish(state: Pick<PublishedLaneState, 'blockGasLimit'> & { readonly problem: string | undefined }): Promise<void>;
   /** Lets the lane go. */
   close(): Promise<void>;
 }
@@ -87,7 +87,7 @@ export function createOutbox({ url, standByMs, statementTimeoutMs }: OutboxOptio
   };
 }
 
-function heldLane(session: Session, { chainId, key, address }: LaneKey): HeldLane {
+function heldLane(session: OutboxSession, { chainId, key, address }: LaneKey): HeldLane {
   const byKey = [chainId, key];
   const byAddress = [chainId, address];
   const tell = (purposes: Iterable<Purpose>): void => {
@@ -131,8 +131,8 @@ function heldLane(session: Session, { chainId, key, address }: LaneKey): HeldLan
       await session.query(LANE_SQL.markOver, [...byAddress, JSON.stringify(endings)]);
       tell(purposes);
     },
-    async publish({ blockGasLimit, trouble }) {
-      await session.query(LANE_SQL.publish, [...byKey, address, blockGasLimit === undefined ? null : String(blockGasLimit), trouble ?? null]);
+    async publish({ blockGasLimit, problem }) {
+      await session.query(LANE_SQL.publish, [...byKey, address, blockGasLimit === undefined ? null : String(blockGasLimit), problem ?? null]);
     },
     close: () => session.close(),
   };

@@ -59,13 +59,13 @@ export interface TrackedRequest {
 }
 
 /** The state that a lane publishes. */
-export interface LaneState {
+export interface PublishedLaneState {
   /** The key's address, in lower-case hex. */
   readonly address: string;
   /** The block gas limit at the last look at the chain; undefined before the first. */
   readonly blockGasLimit: bigint | undefined;
   /** What stops the lane at present, and since when, in milliseconds since the Unix epoch; undefined when nothing does. */
-  readonly trouble: { readonly text: string; readonly sinceMs: number } | undefined;
+  readonly problem: { readonly text: string; readonly sinceMs: number } | undefined;
   /** When a process that works on the lane last published this state, in milliseconds since the Unix epoch, by the database's clock. */
   readonly seenAtMs: number;
 }
@@ -103,7 +103,7 @@ export interface HeldLaneUser {
   /** Forgets requests that were refused or have ended: they are not listed any more, and their data is deleted. Others do not change. */
   forget(ids: readonly string[]): Promise<void>;
   /** The lane's last published state; undefined when no lane has ever worked on the key. */
-  state(): Promise<LaneState | undefined>;
+  state(): Promise<PublishedLaneState | undefined>;
   /** Resolves when the lane changed something since the last changes(), after `timeoutMs`, or when the signal aborts. A wake-up may be lost. */
   wait(signal: AbortSignal, timeoutMs: number): Promise<'rung' | 'timeout' | 'aborted'>;
   /** Gives up the ownership. */

@@ -6,7 +6,7 @@ import type { StateTable } from '../../engine/state-table.js';
 const schema = field.answer('LaneReadiness', {
   chainId: field.ChainId, key: Type.String({ description: 'Name of the key in the settings.' }), address: field.Address,
   standby: Type.Boolean({ description: 'Another process sends with this key.' }),
-  trouble: field.orNull(Type.String(), 'What blocks the lane; null when nothing does.'),
+  problem: field.orNull(Type.String(), 'What blocks the lane; null when nothing does.'),
 });
 
 /** A lane: the transactions of one key on one chain. */
@@ -24,12 +24,12 @@ export const laneState: StateTable<LaneState> = {
       }],
     },
     {
-      name: 'exchange_lane_troubled', help: '1 when something blocks the lane', value: ({ trouble }) => trouble === null ? 0 : 1,
-      cause: ({ trouble }) => trouble,
+      name: 'exchange_lane_blocked', help: '1 when something blocks the lane', value: ({ problem }) => problem === null ? 0 : 1,
+      cause: ({ problem }) => problem,
       alerts: [{
-        name: 'ExchangeLaneTroubled', severity: 'critical', when: { is: 1 }, forS: 60,
+        name: 'ExchangeLaneBlocked', severity: 'critical', when: { is: 1 }, forS: 60,
         means: 'The lane of the key {key} on chain {chain} is blocked.',
-        todo: 'lanes[].trouble of its /health/ready says by what: '
+        todo: 'lanes[].problem of its /health/ready says by what: '
           + 'mostly the funds of the key, the fees, or a stranger with the same key.',
       }],
     },

@@ -69,8 +69,8 @@ async function startLane(
   return {
     state(): LaneState | undefined {
       if (started === undefined) return undefined;
-      const { address, holds, trouble } = started.status();
-      return { chainId: chain.chainId, key, address, standby: !holds && trouble === undefined, trouble: shortText(trouble) };
+      const { address, holds, problem } = started.status();
+      return { chainId: chain.chainId, key, address, standby: !holds && problem === undefined, problem: shortText(problem) };
     },
     async stop() {
       stopping.abort();

@@ -62,6 +62,7 @@ create table if not exists lane.lanes (
   key text not null,
   address text not null,
   block_gas_limit numeric,
+  -- The problem that blocks the lane. Columns keep their names, since processes of two versions share them.
   trouble text,
   trouble_since timestamptz,
   seen_at timestamptz not null,
@@ -96,7 +97,7 @@ on conflict (id) do nothing`,
 update lane.requests set forgotten = true, data = '', note = 'null'
 where chain_id = $1 and purpose = $2 and key = $3 and id = any($4) and status in ('refused', 'ended')`,
   state: `
-select address, block_gas_limit, trouble, extract(epoch from trouble_since) * 1000 as trouble_since_ms, extract(epoch from seen_at) * 1000 as seen_at_ms
+select address, block_gas_limit, trouble as problem, extract(epoch from trouble_since) * 1000 as problem_since_ms, extract(epoch from seen_at) * 1000 as seen_at_ms
 from lane.lanes where chain_id = $1 and key = $2`,
 } as const;
 

@@ -5,7 +5,7 @@ import { createBell, pause, within, type Bell } from '../../engine/waiting.js';
 import { OutboxUnavailable } from './requests.js';
 import { CREATE_SCHEMA, SQL } from './schema.js';
 
-export interface SessionOptions extends StandBy {
+export interface OutboxSessionOptions extends StandBy {
   /** `postgresql://…`; a direct connection, since locks and LISTEN are the session's. */
   readonly url: string;
   /** Shown in pg_stat_activity. */
@@ -36,7 +36,7 @@ export interface Wake {
 }
 
 /** The locks belong to the session. Once it has ended it writes nothing more, so the next holder sees everything that it wrote. */
-export interface Session {
+export interface OutboxSession {
   readonly bell: Bell;
   /** Throws OutboxUnavailable once the session is known to have ended. */
   check(): void;
@@ -57,7 +57,7 @@ const LANE: Schema = { isThere: SQL.hasSchema, create: CREATE_SCHEMA };
 const GOODBYE_MS = 2_000;
 
 /** Resolves when the locks are held; creates the schema when it is missing. Throws OutboxUnavailable, and the signal's reason. */
-export async function openSession(options: SessionOptions): Promise<Session> {
+export async function openSession(options: OutboxSessionOptions): Promise<OutboxSession> {
   const { url, name, schema = LANE, hears, durable = true, signal, statementTimeoutMs = 10_000 } = options;
   const client = new pg.Client({
     connectionString: url, application_name: name, connectionTimeoutMillis: statementTimeoutMs, query_timeout: statementTimeoutMs,
@@ -110,7 +110,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   };
 }
 
-async function takeLocks(client: pg.Client, { locks, signal, standingBy, standByMs = 500 }: SessionOptions): Promise<void> {
+async function takeLocks(client: pg.Client, { locks, signal, standingBy, standByMs = 500 }: OutboxSessionOptions): Promise<void> {
   let told = false;
   for (const name of locks) {
     while (!await tryLock(client, name)) {

@@ -3,7 +3,6 @@ import type { ErrorCode } from '../../engine/records/errors.js';
 import { Type, type TObject, type TSchema } from '../../engine/records/schema-types.js';
 import { record } from '../../engine/records/fields.js';
 import { FieldFault, type RequestField } from '../../service/api/request-fields.js';
-import { uintText } from './uint.js';
 
 interface Bounds {
   readonly min?: 0 | 1;
@@ -61,3 +60,24 @@ function eitherOf(integer: TSchema, text: TSchema, description: string): TSchema
 export function objectSchema(fields: Readonly<Record<string, Pick<RequestField<unknown>, 'schema'>>>): TObject {
   return record(Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])));
 }
+
+export const UINT64_MAX = 2n ** 64n - 1n;
+export const UINT256_MAX = 2n ** 256n - 1n;
+
+const DECIMAL = /^(?:0|[1-9]\d{0,77})$/;
+
+/**
+ * The integer in decimal digits, as in records; undefined for anything except a JSON integer or a decimal string (digits only, no leading
+ * zero) from 0 to `max`.
+ */
+export function uintText(value: unknown, max: bigint): string | undefined {
+  if (typeof value === 'number') {
+    return Number.isSafeInteger(value) && value >= 0 && (max >= SAFE_MAX || BigInt(value) <= max) ? String(value) : undefined;
+  }
+  if (typeof value === 'bigint') return value >= 0n && value <= max ? String(value) : undefined;
+  if (typeof value !== 'string' || !DECIMAL.test(value)) return undefined;
+  const fits = value.length <= 15 && max >= SAFE_MAX;
+  return fits || BigInt(value) <= max ? value : undefined;
+}
+
+const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);

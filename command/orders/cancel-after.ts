@@ -2,8 +2,7 @@
 import type { CancelAfter } from '../../engine/records/commands.js';
 import * as field from '../../engine/records/answer-fields.js';
 import { requestSignature } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES } from '../../service/api/body.js';
-import { defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
 import { rejectionError, type Answer } from './answer.js';

@@ -16,7 +16,7 @@ import * as kind from '../../service/api/request-fields.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
 import { rejectionError, type Answer, type FindOrder, type KnownOrder, type Submit, type Submitted } from './answer.js';
-import { UINT64_MAX, uintText } from './uint.js';
+import { UINT64_MAX, uintText } from './body-fields.js';
 import { createUnderway, passed } from './underway.js';
 
 export interface CancelOrderParts {

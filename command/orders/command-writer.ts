@@ -2,10 +2,9 @@
  * Writes a command to the log by group commit and waits for the engine's answer. A failure says whether the command was certainly not
  * written, or whether that is unknown.
  */
-import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
+import { encodeCommand, writerIds, type CommandOutcome } from '../../engine/records/codec.js';
 import type { AdvanceClock, CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder, SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
-import { writerIds } from '../../engine/records/writer-ids.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type NewRecord } from '../../engine/log/log.js';
 import { QueueFull, type GroupCommit } from '../../engine/log/group-commit.js';
 import type { Submit, Submitted } from './answer.js';

@@ -17,4 +17,4 @@ export const orderEndpoints = [placeOrder, placeOrders, cancelOrders, cancelAll,
 export const cancelEndpoints = [cancelOrder, cancelOrders, cancelAll, cancelAfter, reduceOrder] as const;
 
 /** What traders ask before they write: answered from the replica, and from the chain. */
-export const askedEndpoints = [checkOrder, getAccount, getStatus] as const;
+export const replicaEndpoints = [checkOrder, getAccount, getStatus] as const;

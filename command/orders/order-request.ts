@@ -12,8 +12,7 @@ import type { OrderFields } from '../signing/typed-data.js';
 import type { JsonObject } from '../../engine/records/exact-json.js';
 import { FieldFault, type RequestField } from '../../service/api/request-fields.js';
 import { PermitSignature } from './permit.js';
-import { choice, objectSchema, uint } from './body-fields.js';
-import { UINT64_MAX } from './uint.js';
+import { choice, objectSchema, uint, UINT64_MAX } from './body-fields.js';
 
 /** Hex fields, checked with the body's shape. Address checksums are not checked: the signature proves the trader better. */
 const hexFields = {

@@ -6,8 +6,7 @@ import { AnyCaseBytes32 } from '../../engine/records/fields.js';
 import { BYTES32, isBytes32 } from '../../engine/records/hex.js';
 import { named } from '../../engine/records/named-schema.js';
 import { FieldFault, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
-import { choice, objectSchema, ruledField, uint } from './body-fields.js';
-import { UINT256_MAX, UINT64_MAX, uintText } from './uint.js';
+import { choice, objectSchema, ruledField, uint, UINT256_MAX, UINT64_MAX, uintText } from './body-fields.js';
 
 const word = ruledField({ ...AnyCaseBytes32, description: 'Signature component.' }, `is ${BYTES32.meaning}`, (value) => (
   isBytes32(value) ? value.toLowerCase() : undefined));

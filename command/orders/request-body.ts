@@ -4,9 +4,8 @@ import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, MAX_CANCELLED_ORDERS,
 import { ADDRESS, BYTES32, SIGNATURE, isAddress, isBytes32, signatureBytes } from '../../engine/records/hex.js';
 import { Type, type TObject } from '../../engine/records/schema-types.js';
 import { FieldFault, optional, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
-import { ruledField, uint } from './body-fields.js';
+import { ruledField, uint, UINT64_MAX } from './body-fields.js';
 import { fieldError } from './order-request.js';
-import { UINT64_MAX } from './uint.js';
 
 const seconds = uint({ max: 4_294_967_295n, description: 'Seconds from now until the orders are cancelled; 0 disarms.' });
 

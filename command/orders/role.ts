@@ -21,7 +21,7 @@ import { createCancelOrders } from './cancel-orders.js';
 import { createCaughtUp } from './caught-up.js';
 import { createCheckOrder, type CheckOrderParts } from './check-order.js';
 import { createCommandWriter } from './command-writer.js';
-import { askedEndpoints, orderEndpoints } from './endpoints.js';
+import { replicaEndpoints, orderEndpoints } from './endpoints.js';
 import { createOrderFinder, type FindRecordedOrder } from './order-finder.js';
 import { createOrderPlacing, createPlaceOrder, type PlaceOrderHandler } from './place-order.js';
 import { createPlaceOrders } from './place-orders.js';
@@ -100,7 +100,7 @@ export const api: Role<ApiPorts, ServingRole> = {
     return {
       routes: [
         // Before `/orders/{hash}`, which has the path of the check, too.
-        ...serve(askedEndpoints, {
+        ...serve(replicaEndpoints, {
           checkOrder: createCheckOrder(parts), account: createAccount({ view, holdingsOf: holdingsReaders(chains) }),
           tradingStatus: createTradingStatus({ view, admit }),
         }),

@@ -2,7 +2,7 @@
 import { MAX_PRICE_LEAD_MS } from '../../engine/rules/limits.js';
 import { checkNames, type Observation, type SourceName } from './observation.js';
 
-export type Verdict = Accepted | { readonly accepted: false; readonly because: Reason };
+export type PriceVerdict = Accepted | { readonly accepted: false; readonly because: Reason };
 
 export interface Accepted {
   readonly accepted: true;
@@ -50,7 +50,7 @@ export interface ChoiceOptions {
 
 export interface Choice {
   /** Judges an observation that arrives at `nowMs`, which never goes backwards. */
-  observe(observation: Observation, nowMs: number): Verdict;
+  observe(observation: Observation, nowMs: number): PriceVerdict;
   /** The source in use for an asset at present; the next observation may change that. */
   inUse(asset: string): SourceName;
 }
@@ -93,7 +93,7 @@ export function createChoice({ sources: names, startedAtMs, last = [] }: ChoiceO
     return state;
   }
 
-  function observe(observation: Observation, nowMs: number): Verdict {
+  function observe(observation: Observation, nowMs: number): PriceVerdict {
     const place = names.indexOf(observation.source);
     const state = stateOf(observation.asset);
     const source = state.sources[place];

@@ -8,7 +8,7 @@ import type { PriceSource, TimeSpan } from './price-source.js';
 /** Prices from before the moment bear witness for the first one after it. Shorter than the silence after which a source is passed over. */
 const WITNESS_MS = 4_000;
 
-export interface PastAsked {
+export interface PastPriceParams {
   readonly asset: string;
   /** The moment, in seconds since the Unix epoch. */
   readonly time: number;
@@ -26,7 +26,7 @@ export interface PastPrice {
 }
 
 /** Asks all sources. Never throws, and never guesses: an observation that nothing bears witness for does not count. */
-export async function pastPrice({ asset, time, sources, nowMs }: PastAsked): Promise<PastPrice> {
+export async function pastPrice({ asset, time, sources, nowMs }: PastPriceParams): Promise<PastPrice> {
   const momentMs = time * 1_000;
   const spans: readonly TimeSpan[] = [
     { fromMs: momentMs - WITNESS_MS, toMs: momentMs - 1 }, { fromMs: momentMs, toMs: Math.min(nowMs, momentMs + PRICE_WINDOW_MS) },

@@ -32,11 +32,11 @@ export interface SourceHealth {
   /** Messages that could not be used. */
   readonly badMessages: number;
   /** What went wrong last; undefined when all has been well since prices came. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 /** What a source takes from its process. */
-export interface Surroundings {
+export interface SourcePorts {
   /** The trusted time in milliseconds since the Unix epoch. */
   readonly now: () => number;
   /** A random number from 0 up to 1, which spreads the tries of several processes. */

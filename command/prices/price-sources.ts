@@ -1,6 +1,6 @@
 /** Which sources there are: made from the names that are asked for, without those that lack their key. */
 import { checkNames, isAsset, type SourceName } from './observation.js';
-import type { PriceSource, Surroundings } from './price-source.js';
+import type { PriceSource, SourcePorts } from './price-source.js';
 import { createBinance } from './providers/binance.js';
 import { createCoinbase } from './providers/coinbase.js';
 import { createPyth } from './providers/pyth.js';
@@ -19,7 +19,7 @@ export interface PriceSourceOptions {
   /** What the simulated prices depend on. */
   readonly seed: string;
   readonly timings?: StreamTimings;
-  readonly surroundings: Surroundings;
+  readonly ports: SourcePorts;
 }
 
 /** Pyth's ids of prices in USD. */
@@ -48,19 +48,19 @@ export function createPriceSources(options: PriceSourceOptions): { readonly sour
 }
 
 function sourceOf(name: SourceName, options: PriceSourceOptions): PriceSource | string {
-  const { assets, pythKey, seed, surroundings, timings = STREAM_TIMINGS } = options;
+  const { assets, pythKey, seed, ports, timings = STREAM_TIMINGS } = options;
   const urls = { ...PUBLIC_URLS, ...options.urls };
   switch (name) {
-    case 'simulated': return createSimulated({ seed, surroundings, aroundE8: Object.fromEntries(assets.map((asset) => [asset, SIMULATED_E8[asset] ?? OTHER_E8])) });
-    case 'coinbase': return createCoinbase({ url: urls.coinbase, streamUrl: urls.coinbaseStream, assets, timings, surroundings });
-    case 'binance': return createBinance({ url: urls.binance, streamUrl: urls.binanceStream, assets, timings, surroundings });
+    case 'simulated': return createSimulated({ seed, ports, aroundE8: Object.fromEntries(assets.map((asset) => [asset, SIMULATED_E8[asset] ?? OTHER_E8])) });
+    case 'coinbase': return createCoinbase({ url: urls.coinbase, streamUrl: urls.coinbaseStream, assets, timings, ports });
+    case 'binance': return createBinance({ url: urls.binance, streamUrl: urls.binanceStream, assets, timings, ports });
     case 'pyth': {
       // A server of one's own may ask for no key.
       if (pythKey === undefined && urls.pyth === PUBLIC_URLS.pyth) return 'pyth is skipped: it needs a key, and none is set';
       if (pythKey !== undefined && !KEY.test(pythKey)) return 'pyth is skipped: its key has a space, a line break or another character that no key has';
       const feeds = Object.fromEntries(assets.flatMap((asset) => PYTH_FEEDS[asset] === undefined ? [] : [[asset, PYTH_FEEDS[asset]]]));
       if (Object.keys(feeds).length === 0) return `pyth is skipped: no feed of ${assets.join(' or ')} is known`;
-      return createPyth({ url: urls.pyth, key: pythKey, feeds, timings, surroundings });
+      return createPyth({ url: urls.pyth, key: pythKey, feeds, timings, ports });
     }
   }
 }

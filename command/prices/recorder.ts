@@ -11,7 +11,7 @@ import type { Observation, SourceName } from './observation.js';
 import { pastPrice } from './past-price.js';
 import type { PriceSource } from './price-source.js';
 
-export interface RecorderOptions {
+export interface PriceRecorderOptions {
   /** The best first; at least one. */
   readonly sources: readonly PriceSource[];
   readonly assets: readonly string[];
@@ -31,7 +31,7 @@ export interface RecorderOptions {
 
 export interface RecorderStatus {
   /** Why nothing can be recorded at present; undefined when it can. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
   readonly assets: readonly AssetStatus[];
   /** Observations that were not recorded, by reason. */
   readonly refused: ReadonlyMap<Reason | 'clock' | 'outage', number>;
@@ -55,7 +55,7 @@ interface Accepted {
 }
 
 /** What has been asked about a boundary. */
-interface Asked {
+interface BoundaryQueries {
   readonly times: number;
   readonly atMs: number;
   /** Sources that did not answer the last time. */
@@ -69,7 +69,7 @@ interface Listening {
   readonly sinceMs: number;
 }
 
-export interface Recorder {
+export interface PriceRecorder {
   /** Resolves when the recorder has ended. Only `signal` ends it. */
   readonly done: Promise<void>;
   status(): RecorderStatus;
@@ -87,7 +87,7 @@ const LOG_RETRY: Backoff = { firstMs: 250, longestMs: 5_000 };
 /** Without a price that counts for so long somebody must look. */
 const SILENT_MS = 60_000;
 
-export function runRecorder(options: RecorderOptions): Recorder {
+export function runRecorder(options: PriceRecorderOptions): PriceRecorder {
   const recorder = new RunningRecorder(options);
   return { done: recorder.done, status: () => recorder.status() };
 }
@@ -100,16 +100,16 @@ class RunningRecorder {
   private readonly listening = new Map<string, Listening>();
   private readonly last = new Map<string, number>();
   private readonly refused = new Map<Reason | 'clock' | 'outage', number>();
-  private readonly asked = new Map<string, Asked>();
+  private readonly queries = new Map<string, BoundaryQueries>();
   private readonly silent = new Set<string>();
   private readonly startedAtMs: number;
   /** Whatever arrived before was another process's to record. */
   private recordsSinceMs: number;
   private lastAskedMs = -Infinity;
-  private readonly reactor: Pick<Reactor<true>, 'done' | 'trouble'>;
+  private readonly reactor: Pick<Reactor<true>, 'done' | 'problem'>;
   readonly done: Promise<void>;
 
-  constructor(private readonly options: RecorderOptions) {
+  constructor(private readonly options: PriceRecorderOptions) {
     const { sources, now } = options;
     this.startedAtMs = this.recordsSinceMs = now();
     this.choice = createChoice({ sources: sources.map(({ name }) => name), startedAtMs: this.startedAtMs });
@@ -122,12 +122,12 @@ class RunningRecorder {
     const { assets, doubt } = this.options;
     const clock = doubt();
     return {
-      trouble: this.reactor.trouble() ?? (clock === undefined ? undefined : `the clock is not trusted: ${clock}`), refused: this.refused,
+      problem: this.reactor.problem() ?? (clock === undefined ? undefined : `the clock is not trusted: ${clock}`), refused: this.refused,
       assets: assets.map((asset) => ({ asset, source: this.choice.inUse(asset), lastMs: this.last.get(asset) })),
     };
   }
 
-  private run(): Pick<Reactor<true>, 'done' | 'trouble'> {
+  private run(): Pick<Reactor<true>, 'done' | 'problem'> {
     const { signal, report, tickMs = TICK_MS } = this.options;
     let rung: number;
     return startRounds({
@@ -186,7 +186,7 @@ class RunningRecorder {
       const { asset } = next.observation;
       if (held.has(asset)) continue;
       const gap = this.boundaryBefore(next);
-      if (gap !== undefined && (!this.asked.has(keyOf(gap)) || this.mayAsk())) await this.ask(gap);
+      if (gap !== undefined && (!this.queries.has(keyOf(gap)) || this.mayAsk())) await this.ask(gap);
       if (gap !== undefined && this.boundaryBefore(next) !== undefined) {
         held.add(asset);
         continue;
@@ -220,7 +220,7 @@ class RunningRecorder {
     const startMs = boundary.time * 1_000;
     const heardAll = unbrokenSinceMs < startMs && this.recordsSinceMs + MAX_PRICE_LEAD_MS < startMs;
     if (heardAll && observation.publishedAtMs < startMs + ASK_AFTER_MS) return undefined;
-    const before = this.asked.get(keyOf(boundary));
+    const before = this.queries.get(keyOf(boundary));
     if (before === undefined) return boundary;
     return before.failed.has(observation.source) && this.options.now() <= startMs + PRICE_WINDOW_MS ? boundary : undefined;
   }
@@ -230,10 +230,10 @@ class RunningRecorder {
     const nowMs = this.options.now();
     const open = this.options.openBoundaries();
     const keys = new Set(open.map(keyOf));
-    for (const key of this.asked.keys()) if (!keys.has(key)) this.asked.delete(key);
+    for (const key of this.queries.keys()) if (!keys.has(key)) this.queries.delete(key);
     if (!this.mayAsk()) return undefined;
     return open.filter((boundary) => {
-      const before = this.asked.get(keyOf(boundary));
+      const before = this.queries.get(keyOf(boundary));
       const afterMs = nowMs - boundary.time * 1_000;
       // With a fallback's price the clock decides when the boundary is late.
       if (afterMs < ASK_AFTER_MS || (boundary.best !== undefined && afterMs >= PRICE_WINDOW_MS + LATE_PRICES_MS)) return false;
@@ -248,11 +248,11 @@ class RunningRecorder {
   private async ask(boundary: OpenBoundary): Promise<void> {
     const { sources, now } = this.options;
     const { asset, time } = boundary;
-    const times = (this.asked.get(keyOf(boundary))?.times ?? 0) + 1;
+    const times = (this.queries.get(keyOf(boundary))?.times ?? 0) + 1;
     this.lastAskedMs = now();
     const atMs = now();
     const { observation, failures } = await pastPrice({ asset, time, sources, nowMs: atMs });
-    this.asked.set(keyOf(boundary), { times, atMs, failed: new Set(failures.keys()) });
+    this.queries.set(keyOf(boundary), { times, atMs, failed: new Set(failures.keys()) });
     const moment = `${asset} at ${new Date(time * 1_000).toISOString()}`;
     if (observation !== undefined) {
       const best = this.boundaryOf(observation)?.best;
@@ -261,7 +261,7 @@ class RunningRecorder {
     }
     if (times > 1) return;
     const reasons = [...failures].map(([source, reason]) => `; ${source}: ${reason}`).join('');
-    this.options.report('trouble', `no source tells the price of ${moment} yet${reasons}; they are asked again`);
+    this.options.report('warn', `no source tells the price of ${moment} yet${reasons}; they are asked again`);
   }
 
   /** With the same id for the same observation, so that a retry writes nothing twice. */
@@ -282,8 +282,8 @@ class RunningRecorder {
       const silentMs = now() - (this.last.get(asset) ?? this.startedAtMs);
       if (silentMs > SILENT_MS && !this.silent.has(asset)) {
         this.silent.add(asset);
-        report('alarm', `no source has had a price of ${asset} that counts for ${SILENT_MS / 1_000} s: its quick markets cannot be decided`);
-      } else if (silentMs <= SILENT_MS && this.silent.delete(asset)) report('note', `there are prices of ${asset} again`);
+        report('alert', `no source has had a price of ${asset} that counts for ${SILENT_MS / 1_000} s: its quick markets cannot be decided`);
+      } else if (silentMs <= SILENT_MS && this.silent.delete(asset)) report('info', `there are prices of ${asset} again`);
     }
   }
 }

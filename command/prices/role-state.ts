@@ -5,11 +5,11 @@ import type { StateTable } from '../../engine/state-table.js';
 
 const schema = field.answer('PricesReadiness', {
   standby: Type.Boolean({ description: 'Another process records prices.' }),
-  trouble: field.orNull(Type.String(), 'Why no price can be recorded; null when it can.'),
+  problem: field.orNull(Type.String(), 'Why no price can be recorded; null when it can.'),
   sources: Type.Array(field.answer('PriceSourceReadiness', {
     name: Type.String(), connected: Type.Boolean(),
     sinceHeardS: field.orNull(field.integer('Seconds.'), 'Seconds since its last price; null before the first.'),
-    trouble: field.orNull(Type.String(), 'What went wrong last; null when all has been well since prices came.'),
+    problem: field.orNull(Type.String(), 'What went wrong last; null when all has been well since prices came.'),
   }), { description: 'The best first.' }),
   assets: Type.Array(field.answer('PricedAssetReadiness', {
     asset: Type.String(), source: Type.String({ description: 'The source in use.' }),
@@ -31,11 +31,11 @@ export const pricesState: StateTable<PricesState> = {
       }],
     },
     {
-      name: 'exchange_prices_troubled', help: '1 when no price can be recorded',
-      value: ({ trouble }) => trouble === null ? 0 : 1, cause: ({ trouble }) => trouble,
+      name: 'exchange_prices_blocked', help: '1 when no price can be recorded',
+      value: ({ problem }) => problem === null ? 0 : 1, cause: ({ problem }) => problem,
       alerts: [{
-        name: 'ExchangePricesTroubled', severity: 'critical', when: { is: 1 }, forS: 60,
-        means: 'No price can be recorded.', todo: 'prices[].trouble of /health/ready says why.',
+        name: 'ExchangePricesBlocked', severity: 'critical', when: { is: 1 }, forS: 60,
+        means: 'No price can be recorded.', todo: 'prices[].problem of /health/ready says why.',
       }],
     },
   ],
@@ -50,7 +50,7 @@ export const priceSourceState: StateTable<PricesState['sources'][number]> = {
       alerts: [{
         name: 'ExchangeSourceAway', severity: 'warning', forS: 900,
         when: { promql: 'max by (source) (exchange_price_source_connected) == 0' },
-        means: 'The price source {source} is not connected.', todo: 'prices[].sources[].trouble of /health/ready says why.',
+        means: 'The price source {source} is not connected.', todo: 'prices[].sources[].problem of /health/ready says why.',
       }],
     },
     {
@@ -90,7 +90,7 @@ const quickSchema = field.answer('QuickMarketsReadiness', {
   decidedMarkets: field.integer('Number of decided quick markets that the chain has not resolved.'),
   unresolvableMarkets: field.integer('Number of quick markets whose price at the start or the end did not come in time.'),
   refused: field.integer('Number of creations and resolutions that the contracts refused last.'),
-  trouble: field.orNull(Type.String(), 'Why nothing can be looked at or sent; null when it can.'),
+  problem: field.orNull(Type.String(), 'Why nothing can be looked at or sent; null when it can.'),
 });
 
 export type QuickMarketsState = Static<typeof quickSchema>;
@@ -108,11 +108,11 @@ export const quickMarketsState: StateTable<QuickMarketsState> = {
     },
     {
       name: 'exchange_quick_markets_missing', help: 'Number of quick markets that there should be and are not',
-      value: ({ missingMarkets }) => missingMarkets, cause: ({ trouble }) => trouble,
+      value: ({ missingMarkets }) => missingMarkets, cause: ({ problem }) => problem,
       alerts: [{
         name: 'ExchangeQuickMarketsMissing', severity: 'warning', when: { above: 0 }, forS: 300,
         means: '{value} quick markets of chain {chain} are not made.',
-        todo: 'quickMarkets[].trouble of /health/ready; the lane of the key quick.',
+        todo: 'quickMarkets[].problem of /health/ready; the lane of the key quick.',
       }],
     },
     {
@@ -124,7 +124,7 @@ export const quickMarketsState: StateTable<QuickMarketsState> = {
       help: 'Number of quick markets without a price that did not come in time',
       value: ({ unresolvableMarkets }) => unresolvableMarkets,
       alerts: [{
-        name: 'ExchangeQuickMarketsUnresolvable', severity: 'critical', when: { above: 0 }, forS: 0, told: () => true,
+        name: 'ExchangeQuickMarketsUnresolvable', severity: 'critical', when: { above: 0 }, forS: 0, selfLogged: () => true,
         means: '{value} quick markets of chain {chain} have no price.',
         todo: 'No source tells it. A day after the end, halve(market) ends one: docs/prices.md, "Quick markets".',
       }],
@@ -133,18 +133,18 @@ export const quickMarketsState: StateTable<QuickMarketsState> = {
       name: 'exchange_quick_markets_refused',
       help: 'Number of creations and resolutions that the contracts refused last', value: ({ refused }) => refused,
       alerts: [{
-        name: 'ExchangeQuickMarketsRefused', severity: 'warning', when: { above: 0 }, forS: 300, told: () => true,
+        name: 'ExchangeQuickMarketsRefused', severity: 'warning', when: { above: 0 }, forS: 300, selfLogged: () => true,
         means: 'The contracts of chain {chain} refuse {value} quick markets.',
-        todo: 'The alarm in the log has the reason of the contract.',
+        todo: 'The alert in the log has the reason of the contract.',
       }],
     },
     {
-      name: 'exchange_quick_markets_troubled', help: '1 when nothing can be looked at or sent',
-      value: ({ trouble }) => trouble === null ? 0 : 1, cause: ({ trouble }) => trouble,
+      name: 'exchange_quick_markets_blocked', help: '1 when nothing can be looked at or sent',
+      value: ({ problem }) => problem === null ? 0 : 1, cause: ({ problem }) => problem,
       alerts: [{
-        name: 'ExchangeQuickMarketsTroubled', severity: 'critical', when: { is: 1 }, forS: 60,
+        name: 'ExchangeQuickMarketsBlocked', severity: 'critical', when: { is: 1 }, forS: 60,
         means: 'Quick markets of chain {chain} cannot be made or resolved.',
-        todo: 'quickMarkets[].trouble of /health/ready says why.',
+        todo: 'quickMarkets[].problem of /health/ready says why.',
       }],
     },
   ],

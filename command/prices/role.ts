@@ -16,7 +16,7 @@ import type { Schedule } from '../quick/terms.js';
 import type { Keccak256 } from '../signing/keccak.js';
 import { pastPrice } from './past-price.js';
 import type { PriceSource } from './price-source.js';
-import { runRecorder, type Recorder } from './recorder.js';
+import { runRecorder, type PriceRecorder } from './recorder.js';
 import {
   assetState, passedOverState, pricesState, priceSourceState, quickMarketsState, type PricesState, type QuickMarketsState,
 } from './role-state.js';
@@ -66,7 +66,7 @@ export const prices: Role<PricesPorts> = {
 
 interface Recording {
   readonly failed: Promise<never>;
-  readonly recorder: Recorder;
+  readonly recorder: PriceRecorder;
   state(): PricesState;
   stop(): Promise<void>;
 }
@@ -93,12 +93,12 @@ function startRecording({ sources, assets, openRecorderSession, log, replica: { 
   return {
     failed, recorder,
     state() {
-      const { trouble, assets } = recorder.status();
+      const { problem, assets } = recorder.status();
       return {
-        standby: !sole.holds(), trouble: trouble ?? null,
+        standby: !sole.holds(), problem: problem ?? null,
         sources: sources.map((source) => {
           const health = source.health();
-          return { name: source.name, connected: health.connected, sinceHeardS: sinceS(health.lastHeardMs), trouble: health.trouble ?? null };
+          return { name: source.name, connected: health.connected, sinceHeardS: sinceS(health.lastHeardMs), problem: health.problem ?? null };
         }),
         assets: assets.map(({ asset, source, lastMs }) => ({ asset, source, sincePriceS: sinceS(lastMs) })),
       };
@@ -149,8 +149,8 @@ async function startChain(access: ChainAccess, ports: PricesPorts): Promise<Runn
 }
 
 function quickState(quickMarkets: QuickMarkets, place: { readonly chainId: number; readonly address: string }): QuickMarketsState {
-  const { holds, trouble, missing, decided, unresolvable, refused } = quickMarkets.status();
+  const { holds, problem, missing, decided, unresolvable, refused } = quickMarkets.status();
   return {
-    ...place, standby: !holds, missingMarkets: missing, decidedMarkets: decided, unresolvableMarkets: unresolvable, refused, trouble: trouble ?? null,
+    ...place, standby: !holds, missingMarkets: missing, decidedMarkets: decided, unresolvableMarkets: unresolvable, refused, problem: problem ?? null,
   };
 }

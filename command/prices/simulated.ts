@@ -1,13 +1,13 @@
 /** Simulated prices, for development and tests: a random walk that depends on nothing but a seed, the asset and the second. */
 import { createHash } from 'node:crypto';
 import type { Observation } from './observation.js';
-import type { PriceSource, SourceHealth, Surroundings } from './price-source.js';
+import type { PriceSource, SourceHealth, SourcePorts } from './price-source.js';
 
 export interface SimulatedOptions {
   /** The price around which each asset walks, in units of 1e-8 USD. */
   readonly aroundE8: Readonly<Record<string, bigint>>;
   readonly seed: string;
-  readonly surroundings: Pick<Surroundings, 'now' | 'pause'>;
+  readonly ports: Pick<SourcePorts, 'now' | 'pause'>;
 }
 
 /** Steps last 1, 4, 16, … seconds, the longest 18 hours, and are twice as large when they last four times as long, as in a random walk. */
@@ -32,7 +32,7 @@ function drawn(name: string): bigint {
 }
 
 /** One price per asset at the beginning of each second. A second that was slept through is left out. */
-export function createSimulated({ aroundE8, seed, surroundings: { now, pause } }: SimulatedOptions): PriceSource {
+export function createSimulated({ aroundE8, seed, ports: { now, pause } }: SimulatedOptions): PriceSource {
   const closing = new AbortController();
   let lastSecond = -1;
   let lastHeardMs: number | undefined;
@@ -67,7 +67,7 @@ export function createSimulated({ aroundE8, seed, surroundings: { now, pause } }
     },
     health(): SourceHealth {
       const connected = running !== undefined;
-      return { connected, connections: connected ? 1 : 0, lastHeardMs, badMessages: 0, trouble: undefined };
+      return { connected, connections: connected ? 1 : 0, lastHeardMs, badMessages: 0, problem: undefined };
     },
   };
 }

@@ -3,10 +3,10 @@
  * of a price.
  */
 import type { QuickMarket } from '../../engine/run/view.js';
-import type { Job, JobRules, Message } from '../jobs/job-list.js';
-import type { MarketIds, Terms } from './terms.js';
+import type { Job, JobRules, JobReport } from '../jobs/job-list.js';
+import type { MarketIds, QuickMarketTerms } from './terms.js';
 
-export interface CreateJob extends Job, Terms, MarketIds {
+export interface CreateJob extends Job, QuickMarketTerms, MarketIds {
   readonly kind: 'create';
   /** The market has started, so its first price lies in the past. */
   readonly isLate: boolean;
@@ -30,7 +30,7 @@ export interface QuickRules extends JobRules {
   readonly longMs: number;
   /**
    * Sources are asked again about a price that did not come in time: only a price that is missing for this long raises
-   * an alarm, in milliseconds.
+   * an alert, in milliseconds.
    */
   readonly missedMs: number;
 }
@@ -53,7 +53,7 @@ export function keyOfNote(note: unknown): string | undefined {
   return keyOf({ kind, marketId });
 }
 
-export function createJob(terms: Terms & MarketIds, nowMs: number): CreateJob {
+export function createJob(terms: QuickMarketTerms & MarketIds, nowMs: number): CreateJob {
   const { marketId, asset, startTime } = terms;
   return {
     kind: 'create', key: keyOf({ kind: 'create', marketId }),
@@ -85,7 +85,7 @@ export function resolveJobs(
  */
 export function missedPrices(
   chainId: number, { missedMs }: Pick<QuickRules, 'missedMs'>,
-): (unresolved: Iterable<QuickMarket>, nowMs: number) => readonly Message[] {
+): (unresolved: Iterable<QuickMarket>, nowMs: number) => readonly JobReport[] {
   let sinceMs = new Map<string, number>();
   let reported: ReadonlySet<string> = new Set();
   return (unresolved, nowMs) => {
@@ -94,7 +94,7 @@ export function missedPrices(
     const texts = missed.filter(({ marketId }) => nowMs >= (sinceMs.get(marketId) ?? nowMs) + missedMs).map(missedText);
     const fresh = texts.filter((text) => !reported.has(text));
     reported = new Set(texts);
-    return fresh.map((text) => ({ level: 'alarm', text: `chain ${chainId}, ${text}` }));
+    return fresh.map((text) => ({ level: 'alert', text: `chain ${chainId}, ${text}` }));
   };
 }
 

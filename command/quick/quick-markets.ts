@@ -8,7 +8,7 @@ import type { Keccak256 } from '../signing/keccak.js';
 import {
   createJob, keyOfNote, missedPrices, resolveJobs, type QuickJob, type QuickNote, type QuickRules,
 } from './quick-jobs.js';
-import { idsOf, scheduledTerms, type Schedule, type Terms } from './terms.js';
+import { idsOf, scheduledTerms, type Schedule, type QuickMarketTerms } from './terms.js';
 
 export interface QuickMarketsOptions extends JobOptions {
   readonly keccak256: Keccak256;
@@ -21,7 +21,7 @@ export interface QuickMarketsOptions extends JobOptions {
    * Whether the sources tell the price at the start of a market that has started: without it the market could not be
    * resolved.
    */
-  readonly hasStartPrice: (terms: Terms) => Promise<boolean>;
+  readonly hasStartPrice: (terms: QuickMarketTerms) => Promise<boolean>;
   readonly rules: QuickRules;
   /** Why the clock is not trusted; no market is created then. */
   readonly doubt: () => string | undefined;
@@ -65,8 +65,8 @@ export function runQuickMarkets(options: QuickMarketsOptions): QuickMarkets {
   return {
     done,
     status() {
-      const { holds, trouble, refused } = status();
-      return { ...source.counts(), refused, holds, trouble };
+      const { holds, problem, refused } = status();
+      return { ...source.counts(), refused, holds, problem };
     },
   };
 }
@@ -130,7 +130,7 @@ export function quickJobs(options: QuickJobsOptions): QuickSource {
     ], 'pending');
     if (kind === 'create' ? BigInt(String(market)) !== 0n : denominator !== 0n) return { kind: 'done' };
     if (kind === 'create' && job.isLate && !await hasStartPrice(job)) {
-      return { kind: 'waits', reason: 'it has started, and no source tells its first price', isNoted: true };
+      return { kind: 'waits', reason: 'it has started, and no source tells its first price', isReported: true };
     }
     const call = callFor(job, market);
     const transaction = { to: call.to, data: encodeCall(call), gasLimit: kind === 'create' ? CREATE_GAS : RESOLVE_GAS };

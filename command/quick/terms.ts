@@ -5,7 +5,7 @@
 import type { Keccak256 } from '../signing/keccak.js';
 
 /** What a quick market is about. Times are in seconds since the Unix epoch. */
-export interface Terms {
+export interface QuickMarketTerms {
   readonly asset: string;
   readonly startTime: number;
   readonly endTime: number;
@@ -32,7 +32,7 @@ export function marketsAhead(intervalS: number): number {
 const USEFUL_PART = 1 / 3;
 
 /** The markets that there should be at a time, those that start first before others. */
-export function scheduledTerms({ assets, intervalS, ahead }: Schedule, nowMs: number): readonly Terms[] {
+export function scheduledTerms({ assets, intervalS, ahead }: Schedule, nowMs: number): readonly QuickMarketTerms[] {
   const running = Math.floor(nowMs / 1_000 / intervalS) * intervalS;
   const starts = Array.from({ length: ahead + 1 }, (_, n) => running + n * intervalS);
   return starts
@@ -53,7 +53,7 @@ export interface Naming {
   readonly quickResolver: string;
 }
 
-export function idsOf({ asset, startTime, endTime }: Terms, { keccak256, chainId, quickResolver }: Naming): MarketIds {
+export function idsOf({ asset, startTime, endTime }: QuickMarketTerms, { keccak256, chainId, quickResolver }: Naming): MarketIds {
   const question = keccak256(Buffer.from(`prediction-exchange/quick/${chainId}/${asset}/${startTime}/${endTime}`));
   const outcomes = Buffer.alloc(32);
   outcomes[31] = 2;

@@ -10,7 +10,7 @@ export interface RelayResult {
   readonly reason?: string;
 }
 
-export interface Ended {
+export interface RelayEnding {
   /** Undefined when no transaction was sent. */
   readonly txHash: string | undefined;
   /** One per signed message of the request. */
@@ -35,7 +35,7 @@ const MAX_BLOCKS = 1_000;
 const KEPT_STATES = 100;
 
 /** Throws ChainUnavailable: then ask again. */
-export async function judge(note: RelayNote, status: EndedStatus, sent: readonly string[], parts: EndingParts): Promise<Ended> {
+export async function judge(note: RelayNote, status: EndedStatus, sent: readonly string[], parts: EndingParts): Promise<RelayEnding> {
   const { action, goals, nonces, fromBlock } = note;
   const lastSent = sent.at(-1);
   if (status.kind === 'refused') return { txHash: lastSent, results: goals.map(() => failed(status.reason)) };
@@ -78,7 +78,7 @@ async function usesUp({ goal, nonce, block }: UsedUp, { contracts, reads }: Endi
 const LEFT_BEHIND = 'it was not sent: the relayer stopped before; it can be sent again';
 
 /** A request that was never sent: for this reason, or since the process that had taken it ended before it asked the lane. */
-export function neverSent(goals: number, reason = LEFT_BEHIND): Ended {
+export function neverSent(goals: number, reason = LEFT_BEHIND): RelayEnding {
   return { txHash: undefined, results: Array.from({ length: Math.max(1, goals) }, () => failed(reason)) };
 }
 

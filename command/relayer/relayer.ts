@@ -8,7 +8,7 @@ import type { Commitment } from '../../engine/run/view.js';
 import { ChainUnavailable, type Chain } from '../chain/chain.js';
 import type { Keccak256 } from '../signing/keccak.js';
 import type { SignerRecovery } from '../signing/recover.js';
-import { signingDomains, type SigningGrounds } from '../signing/signed-actions.js';
+import { signingDomains, type DomainParams } from '../signing/signed-actions.js';
 import { decodeAggregate, reasonOfRevert } from '../chain/abi.js';
 import { parseRelayRequest, type RelayAction, type RelayRequest } from './bodies.js';
 import { lackOf, priceOf, type ChainReads, type Funds } from '../chain/chain-reads.js';
@@ -18,7 +18,7 @@ import { isReached, sharesToRedeem } from './goals.js';
 import { isResolved, marketNames, readMarkets, winnerOf, type RelayMarkets } from './markets.js';
 import { planOf, type Plan } from './plan.js';
 import type { Quota } from './quota.js';
-import { createSignatureCheck, nonceSpaceOf, type NonceSpace, type Verdict } from './signatures.js';
+import { createSignatureCheck, nonceSpaceOf, type NonceSpace, type SignatureVerdict } from './signatures.js';
 import { needsBondPermit, targetFault } from './targets.js';
 
 /** A chain that the relayer sends to. */
@@ -31,7 +31,7 @@ export interface RelayChain {
   /** The most that the lane offers, in wei per unit of gas. */
   readonly maxFeePerGas: bigint;
   /** Of the stablecoin's signing domain; undefined until it has been read. */
-  readonly token: () => SigningGrounds['token'];
+  readonly token: () => DomainParams['token'];
   /** Told of what an operator must mend, such as a key without gas; undefined when the relayer has sent something again. */
   readonly lacks: (what: string | undefined) => void;
   /** Whether the history has the market on this chain. */
@@ -161,9 +161,9 @@ function refuseFarDeadlines({ parts }: Plan, nowMs: number): void {
   }
 }
 
-type RightVerdict = Exclude<Verdict, { kind: 'wrong' }>;
+type RightVerdict = Exclude<SignatureVerdict, { kind: 'wrong' }>;
 
-function rightSigner(plan: Plan, verdict: Verdict): RightVerdict {
+function rightSigner(plan: Plan, verdict: SignatureVerdict): RightVerdict {
   if (verdict.kind === 'wrong') throw new RequestError('relay_wrong_signer', `${place(plan, verdict.item)}${verdict.detail}`);
   return verdict;
 }
@@ -202,8 +202,8 @@ async function carryOut(work: Work): Promise<Relayed> {
   parts.quota.take(gas);
   const { action, owner, goals, call, gasLimit } = plan;
   try {
-    const trouble = sender.trouble();
-    if (trouble !== undefined) throw unavailable(trouble);
+    const problem = sender.problem();
+    if (problem !== undefined) throw unavailable(problem);
     const taken = collateralDeducted(plan);
     const note = {
       requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: funds.block, ...taken === 0n ? {} : { collateral: String(taken) },

@@ -7,13 +7,13 @@ const schema = field.answer('RelayerReadiness', {
   chainId: field.ChainId, address: field.Address,
   standby: Type.Boolean({ description: 'Another process relays on this chain.' }),
   openRelays: field.integer('Number of relayed requests that have not ended.'),
-  trouble: field.orNull(Type.String(), 'Why the relayer cannot send; null when it can.'),
+  problem: field.orNull(Type.String(), 'Why the relayer cannot send; null when it can.'),
   keeper: field.answer('KeeperReadiness', {
     standby: Type.Boolean({ description: 'Another process is the keeper of this chain.' }),
     dueProposals: field.integer('Number of proposed resolutions that are disputed, '
       + 'or past their dispute window and the time for others to settle them.'),
     overdueProposals: field.integer('Number of those that have waited for more than seven days since their dispute window.'),
-    trouble: field.orNull(Type.String(), 'Why the keeper cannot look or send; null when it can.'),
+    problem: field.orNull(Type.String(), 'Why the keeper cannot look or send; null when it can.'),
   }),
 });
 
@@ -35,12 +35,12 @@ export const relayerState: StateTable<RelayerState> = {
       }],
     },
     {
-      name: 'exchange_relayer_troubled', help: '1 when the relayer cannot send',
-      value: ({ trouble }) => trouble === null ? 0 : 1, cause: ({ trouble }) => trouble,
+      name: 'exchange_relayer_blocked', help: '1 when the relayer cannot send',
+      value: ({ problem }) => problem === null ? 0 : 1, cause: ({ problem }) => problem,
       alerts: [{
-        name: 'ExchangeRelayerTroubled', severity: 'critical', when: { is: 1 }, forS: 60,
+        name: 'ExchangeRelayerBlocked', severity: 'critical', when: { is: 1 }, forS: 60,
         means: 'The relayer of chain {chain} cannot send.',
-        todo: 'relays[].trouble of its /health/ready says why: '
+        todo: 'relays[].problem of its /health/ready says why: '
           + 'mostly the funds of its key, or gas that is dearer than the limit.',
       }],
     },
@@ -56,19 +56,19 @@ export const relayerState: StateTable<RelayerState> = {
       help: 'Number of proposals not settled seven days after their dispute window',
       value: ({ keeper }) => keeper.overdueProposals,
       alerts: [{
-        name: 'ExchangeKeeperOverdue', severity: 'warning', when: { above: 0 }, forS: 0, told: () => true,
+        name: 'ExchangeKeeperOverdue', severity: 'warning', when: { above: 0 }, forS: 0, selfLogged: () => true,
         means: '{value} proposals on chain {chain} have waited for seven days.',
-        todo: 'The alarm in the log says why; the administrator of the resolver can abandon them: '
+        todo: 'The alert in the log says why; the administrator of the resolver can abandon them: '
           + 'docs/relayer.md, "The keeper".',
       }],
     },
     {
-      name: 'exchange_keeper_troubled', help: '1 when the keeper cannot look or send',
-      value: ({ keeper }) => keeper.trouble === null ? 0 : 1, cause: ({ keeper }) => keeper.trouble,
+      name: 'exchange_keeper_blocked', help: '1 when the keeper cannot look or send',
+      value: ({ keeper }) => keeper.problem === null ? 0 : 1, cause: ({ keeper }) => keeper.problem,
       alerts: [{
-        name: 'ExchangeKeeperTroubled', severity: 'warning', when: { is: 1 }, forS: 300,
+        name: 'ExchangeKeeperBlocked', severity: 'warning', when: { is: 1 }, forS: 300,
         means: 'The keeper of chain {chain} cannot look or send.',
-        todo: 'relays[].keeper.trouble of its /health/ready says why.',
+        todo: 'relays[].keeper.problem of its /health/ready says why.',
       }],
     },
   ],

@@ -121,15 +121,15 @@ async function startChain(access: ChainAccess, ports: RelayerPorts): Promise<Run
   });
   return {
     relayChain: {
-      chain, sender, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
+      chain, sender, maxFeePerGas, relayer: address, lacks: createLackAlert(report), reads: createChainReads(chain, clientRpc),
       token: () => access.collateral(),
       isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedRelays.ended(requestId),
       commitments: (owner) => view.commitments({ trader: owner, chainId }),
       readModelCaughtUp: () => endedRelays.caughtUp(view.position - 1),
     },
     state() {
-      const { holds, open, trouble } = sender.status();
-      return { chainId, address, standby: !holds, openRelays: open, trouble: trouble ?? null, keeper: keeperState(keeper.status()) };
+      const { holds, open, problem } = sender.status();
+      return { chainId, address, standby: !holds, openRelays: open, problem: problem ?? null, keeper: keeperState(keeper.status()) };
     },
     async stop() {
       stopping.abort();
@@ -138,16 +138,16 @@ async function startChain(access: ChainAccess, ports: RelayerPorts): Promise<Run
   };
 }
 
-/** Raises an alarm for what the relayer lacks, once until it has sent something again. */
-function createLackAlarm(report: Report): RelayChain['lacks'] {
+/** Raises an alert for what the relayer lacks, once until it has sent something again. */
+function createLackAlert(report: Report): RelayChain['lacks'] {
   let lack = '';
   return (what = '') => {
-    if (what !== '' && lack === '') report('alarm', `${what}: requests are refused until that has changed`);
-    if (what === '' && lack !== '') report('note', `the relayer sends again after: ${lack}`);
+    if (what !== '' && lack === '') report('alert', `${what}: requests are refused until that has changed`);
+    if (what === '' && lack !== '') report('info', `the relayer sends again after: ${lack}`);
     lack = what;
   };
 }
 
-function keeperState({ holds, due, overdue, trouble }: KeeperStatus): RelayerState['keeper'] {
-  return { standby: !holds, dueProposals: due, overdueProposals: overdue, trouble: trouble ?? null };
+function keeperState({ holds, due, overdue, problem }: KeeperStatus): RelayerState['keeper'] {
+  return { standby: !holds, dueProposals: due, overdueProposals: overdue, problem: problem ?? null };
 }

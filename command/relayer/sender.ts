@@ -9,8 +9,8 @@ import { RequestError } from '../../engine/records/errors.js';
 import { createBell } from '../../engine/waiting.js';
 import { errorText, messageOf, type Report } from '../../engine/report.js';
 import { isOver, isRecorded, startLaneRounds, type PurposeRequests, type LaneRounds } from '../jobs/lane-rounds.js';
-import { OutboxUnavailable, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
-import { judge, neverSent, type Ended, type EndingParts } from './endings.js';
+import { OutboxUnavailable, type PublishedLaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
+import { judge, neverSent, type RelayEnding, type EndingParts } from './endings.js';
 import { laneIdOf, readRelayNote, type RelayNote } from './note.js';
 import { createAdmission, type Admission } from './turns.js';
 
@@ -96,7 +96,7 @@ export interface RelaySender {
    */
   revertedAt(owner: string): number | undefined;
   /** Why nothing can be sent at present; undefined when something can. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   status(): RelaySenderStatus;
 }
 
@@ -112,7 +112,7 @@ export interface RelaySenderStatus {
   /** Whether this process is the one that sends; if not, another one may be. */
   readonly holds: boolean;
   readonly open: number;
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 /** A request that has not ended, as far as this process knows. */
@@ -132,7 +132,7 @@ class RunningSender implements RelaySender {
   readonly done: Promise<void>;
   private readonly timings: RelaySenderTimings;
   private readonly rounds: LaneRounds;
-  private laneState: LaneState | undefined;
+  private laneState: PublishedLaneState | undefined;
   private laneSeenAtMs = 0;
   private lastReport: string | undefined;
   /** In the order in which they were taken. */
@@ -148,7 +148,7 @@ class RunningSender implements RelaySender {
     const { chainId, lane, now, signal, report } = options;
     this.timings = { ...TIMINGS, ...options.timings };
     this.admission = createAdmission({
-      unsigned: () => [...this.open.values()].filter(isUnsigned).length, trouble: () => this.trouble(),
+      unsigned: () => [...this.open.values()].filter(isUnsigned).length, problem: () => this.problem(),
       bell: this.changed, withinMs: this.timings.answerWithinMs, now, signal,
     });
     this.rounds = startLaneRounds({
@@ -179,8 +179,8 @@ class RunningSender implements RelaySender {
     const { requestId, action, owner, nonces } = note;
     const { history, chainId, now } = this.options;
     const requests = this.rounds.requests();
-    const trouble = this.trouble();
-    if (trouble !== undefined || requests === undefined) throw unavailable(trouble ?? 'the relayer is not ready');
+    const problem = this.problem();
+    if (problem !== undefined || requests === undefined) throw unavailable(problem ?? 'the relayer is not ready');
     this.refuseUsed(nonces);
     const request: OpenRequest = { note, isSubmitting: true, tracked: undefined };
     this.open.set(requestId, request);
@@ -244,18 +244,18 @@ class RunningSender implements RelaySender {
     return this.reverts.get(owner);
   }
 
-  trouble(): string | undefined {
-    const { holds, trouble } = this.rounds.status();
-    if (!holds) return trouble ?? 'another process relays, or this one has just started';
-    if (trouble !== undefined) return trouble;
+  problem(): string | undefined {
+    const { holds, problem } = this.rounds.status();
+    if (!holds) return problem ?? 'another process relays, or this one has just started';
+    if (problem !== undefined) return problem;
     if (this.laneState === undefined) return 'no lane has worked on the relayer\'s key yet';
-    if (this.laneState.trouble !== undefined) return `the lane is stuck: ${this.laneState.trouble.text}`;
+    if (this.laneState.problem !== undefined) return `the lane is stuck: ${this.laneState.problem.text}`;
     const isSilent = this.options.now() - this.laneSeenAtMs >= this.timings.laneSilentMs;
     return isSilent ? 'no process works on the relayer\'s lane' : undefined;
   }
 
   status(): RelaySenderStatus {
-    return { holds: this.rounds.status().holds, open: this.open.size, trouble: this.trouble() };
+    return { holds: this.rounds.status().holds, open: this.open.size, problem: this.problem() };
   }
 
   /** Waits until the lane has signed a transaction of the request, or has refused it. */
@@ -303,7 +303,7 @@ class RunningSender implements RelaySender {
     if (error instanceof OutboxUnavailable) throw error;
     const { report, chainId } = this.options;
     const text = `chain ${chainId}: the ending of relayed request ${requestId} waits: ${errorText(error)}`;
-    if (text !== this.lastReport) report('trouble', text);
+    if (text !== this.lastReport) report('warn', text);
     this.lastReport = text;
   }
 
@@ -327,7 +327,7 @@ class RunningSender implements RelaySender {
     this.admission.letIn();
   }
 
-  private sawLane(state: LaneState | undefined): void {
+  private sawLane(state: PublishedLaneState | undefined): void {
     if (state !== undefined && state.seenAtMs !== this.laneState?.seenAtMs) this.laneSeenAtMs = this.options.now();
     this.laneState = state;
   }
@@ -351,7 +351,7 @@ class RunningSender implements RelaySender {
     this.changed.ring();
   }
 
-  private async end(requestId: string, { txHash, results }: Ended): Promise<void> {
+  private async end(requestId: string, { txHash, results }: RelayEnding): Promise<void> {
     const { history, chainId, now } = this.options;
     const sent = txHash === undefined ? {} : { txHash };
     await history.record({

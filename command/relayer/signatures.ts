@@ -37,7 +37,7 @@ export interface FoundNonce {
   readonly digest: Uint8Array;
 }
 
-export type Verdict
+export type SignatureVerdict
   /** Every message is signed with its next nonce. `used` has them in the order of the parts. */
   = | { readonly kind: 'next' | 'repeat'; readonly requestId: string; readonly used: readonly FoundNonce[] }
     /** Some messages are signed with nonces that are used already. */
@@ -69,7 +69,7 @@ export function createSignatureCheck({ keccak256, recovery, domains }: Signature
     return { digest, recovered: recovery.recover(digest, Buffer.from(`${r.slice(2)}${s.slice(2)}${v.toString(16)}`, 'hex')) };
   }
 
-  return (plan: Plan, spaces: readonly NonceSpace[], nonceOf: (space: NonceSpace) => bigint): Verdict => {
+  return (plan: Plan, spaces: readonly NonceSpace[], nonceOf: (space: NonceSpace) => bigint): SignatureVerdict => {
     const totals = new Map<string, number>();
     for (const { id } of spaces) totals.set(id, (totals.get(id) ?? 0) + 1);
     const places = new Map<string, number>();

@@ -19,7 +19,7 @@ export interface Turn {
   leave(): void;
 }
 
-export interface Turns {
+export interface RelayTurns {
   join(requester: Requester): Turn;
   /** Makes the next one due; false when nobody waits. */
   next(): boolean;
@@ -30,7 +30,7 @@ interface Place extends Requester {
 }
 
 /** The queue alone: it does no input or output. The caller says when there is room, and waits. */
-export function createTurns(): Turns {
+export function createTurns(): RelayTurns {
   /** By token, then by owner, each in the order of their next turns. No empty queues. */
   const tokens = new Map<string, Map<string, Place[]>>();
 
@@ -73,7 +73,7 @@ export interface AdmissionOptions {
   /** The number of requests at the lane that it has not signed. */
   readonly unsigned: () => number;
   /** Why nothing can be sent at present; undefined when something can. */
-  readonly trouble: () => string | undefined;
+  readonly problem: () => string | undefined;
   /** Rung when a turn has come. */
   readonly bell: Pick<Bell, 'ring' | 'wait'>;
   /** How long a request waits for its turn, in milliseconds. */
@@ -86,14 +86,14 @@ export interface AdmissionOptions {
 export interface Admission {
   /**
    * Resolves at the request's turn, with a function to call once the request is at the lane, or will not be. Throws
-   * RequestError `relay_unavailable` when the turn does not come in time, and while there is trouble.
+   * RequestError `relay_unavailable` when the turn does not come in time, and while there is a problem.
    */
   enter(requester: Requester): Promise<() => void>;
   /** To be called when the lane has signed something. */
   letIn(): void;
 }
 
-export function createAdmission({ unsigned, trouble, bell, withinMs, now, signal }: AdmissionOptions): Admission {
+export function createAdmission({ unsigned, problem, bell, withinMs, now, signal }: AdmissionOptions): Admission {
   const turns = createTurns();
   /** Requests that have entered, and are not at the lane yet. */
   let entered = 0;
@@ -113,7 +113,7 @@ export function createAdmission({ unsigned, trouble, bell, withinMs, now, signal
       for (const end = now() + withinMs; !turn.isDue();) {
         const left = end - now();
         const isTooLate = left <= 0 || signal.aborted;
-        const why = trouble() ?? (isTooLate ? NOT_TAKEN : undefined);
+        const why = problem() ?? (isTooLate ? NOT_TAKEN : undefined);
         if (why !== undefined) {
           turn.leave();
           throw new RequestError('relay_unavailable', why);

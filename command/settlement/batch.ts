@@ -4,25 +4,25 @@ import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Chain } from '../chain/chain.js';
 import { createSignedOrders } from '../feed/signed-orders.js';
 import type { LaneRequest } from '../lane/requests.js';
-import type { MatchedFill } from './feed-changes.js';
+import type { FillToSettle } from './feed-changes.js';
 import { encodeSettleBatch, settleBytes, type SettleBatch, type SettledFill, type SettledPermit } from './settle-calldata.js';
 import type { SettlementNote } from './submission.js';
 
 /** The limits of one transaction. */
-export interface BatchLimits {
+export interface TransactionLimits {
   /** At most EIP-7825's limit per transaction. */
   readonly gas: number;
   /** Of calldata. */
   readonly bytes: number;
 }
 
-export const BATCH_LIMITS: BatchLimits = { gas: 16_777_216, bytes: 120_000 };
+export const BATCH_LIMITS: TransactionLimits = { gas: 16_777_216, bytes: 120_000 };
 
 /**
  * The limits on a chain whose blocks have `blockGasLimit` gas. An eighth is left free: the block gas limit may fall with every block, and
  * a transaction that fits into no block would block all later nonces.
  */
-export function limitsWithin(limits: BatchLimits, blockGasLimit: bigint): BatchLimits {
+export function limitsWithin(limits: TransactionLimits, blockGasLimit: bigint): TransactionLimits {
   return { ...limits, gas: Math.min(limits.gas, Number(blockGasLimit * 7n / 8n)) };
 }
 
@@ -32,8 +32,8 @@ export function limitsWithin(limits: BatchLimits, blockGasLimit: bigint): BatchL
  */
 export const SETTLE_GAS = { base: 100_000, fill: 260_000, permit: 190_000, byte: 16 } as const;
 
-export interface Batch {
-  readonly fills: readonly Omit<MatchedFill, 'chainId'>[];
+export interface SettlementBatch {
+  readonly fills: readonly Omit<FillToSettle, 'chainId'>[];
   /** Numbers of the orders whose permits the transaction uses. */
   readonly permits: readonly number[];
   readonly gasLimit: number;
@@ -42,24 +42,24 @@ export interface Batch {
 
 export interface BatchRequest {
   /** In the order in which they are to settle. */
-  readonly fills: readonly Omit<MatchedFill, 'chainId'>[];
+  readonly fills: readonly Omit<FillToSettle, 'chainId'>[];
   /** Every order of the fills, by its number. */
   readonly orders: ReadonlyMap<number, PlaceOrder>;
   /** Whether an order's permit was in a transaction that is final. */
   readonly permitUsed: (orderNumber: number) => boolean;
   /** Unix seconds. */
   readonly nowS: number;
-  readonly limits?: BatchLimits;
+  readonly limits?: TransactionLimits;
 }
 
 /**
  * A batch of the first fills that fit, and of the first fill in any case. Orders are listed once, in the order in which the fills name
  * them. Throws an error when `orders` lacks one.
  */
-export function composeBatch({ fills, orders, permitUsed, nowS, limits = BATCH_LIMITS }: BatchRequest): Batch {
+export function composeBatch({ fills, orders, permitUsed, nowS, limits = BATCH_LIMITS }: BatchRequest): SettlementBatch {
   const listed = new Map<number, ListedOrder>();
   const permits: NumberedPermit[] = [];
-  const taken: Omit<MatchedFill, 'chainId'>[] = [];
+  const taken: Omit<FillToSettle, 'chainId'>[] = [];
   const settled: SettledFill[] = [];
   let gasLimit = 0;
   for (const fill of fills) {
@@ -127,12 +127,12 @@ export interface BatchParts {
   readonly newId: () => string;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
-  readonly limits?: BatchLimits | undefined;
+  readonly limits?: TransactionLimits | undefined;
 }
 
 export interface Batches {
   /** A request for as many of the fills as fit, from the first on. Throws LogUnavailable, NoSuchOrder, and what `checkOrder` throws. */
-  prepare(due: readonly MatchedFill[], blockGasLimit: bigint | undefined): Promise<LaneRequest & { readonly note: SettlementNote }>;
+  prepare(due: readonly FillToSettle[], blockGasLimit: bigint | undefined): Promise<LaneRequest & { readonly note: SettlementNote }>;
   /** Notes that the permits of these orders were in a final transaction. */
   permitsUsed(orderNumbers: readonly number[]): void;
 }

@@ -3,7 +3,7 @@
  * No input or output.
  */
 import { BUY } from '../../engine/records/fields.js';
-import { PARTITIONS, type FillMatched } from '../feed/messages.js';
+import { PARTITIONS, type FillMatchedMessage } from '../feed/messages.js';
 import { partitionsAfter, type FeedBatch, type PartitionPosition } from '../feed/sequence.js';
 
 /** The last block of a chain of which a partition has had all messages. */
@@ -19,7 +19,7 @@ export interface FillKey {
 }
 
 /** What settlement needs of a fill. */
-export interface MatchedFill extends FillKey {
+export interface FillToSettle extends FillKey {
   /** In ticks of 1e-6. */
   readonly price: number;
   /** In 1e-6 shares. */
@@ -53,7 +53,7 @@ export interface FeedChanges {
   readonly moved: readonly (PartitionPosition & { readonly partition: number; readonly expected: number })[];
   readonly opened: readonly { readonly marketId: string; readonly chainId: number }[];
   /** `ended`: it has ended in the same batch, and stays because the watermark has not passed it. */
-  readonly matched: readonly (MatchedFill & { readonly ended: boolean })[];
+  readonly matched: readonly (FillToSettle & { readonly ended: boolean })[];
   /** Fills of earlier batches that have ended before the watermark has passed them. */
   readonly ended: readonly FillKey[];
   /** Fills of earlier batches that have ended and are below the watermark. */
@@ -64,7 +64,7 @@ export interface FeedChanges {
 /** Changes nothing that it is given. Throws an error when the batch is not what follows in each partition. */
 export function changesOf(before: FeedProgress, batch: FeedBatch): FeedChanges {
   const partitions = partitionsAfter(before.partitions, batch);
-  const came = new Map<number, MatchedFill>();
+  const came = new Map<number, FillToSettle>();
   const ended = new Map<number, FillKey>();
   const opened: { marketId: string; chainId: number }[] = [];
   const barriers = new Map([...before.barriers].map(([chainId, each]) => [chainId, [...each]]));
@@ -108,7 +108,7 @@ export function progressAfter({ ahead, ...before }: FeedProgress, { after, ...ch
 }
 
 /** Moves the watermark over all fills that have come without a gap; `over` are those of them that had ended in an earlier batch. */
-function passOn(before: FeedProgress, { came, ended }: { came: ReadonlyMap<number, MatchedFill>; ended: ReadonlyMap<number, FillKey> }) {
+function passOn(before: FeedProgress, { came, ended }: { came: ReadonlyMap<number, FillToSettle>; ended: ReadonlyMap<number, FillKey> }) {
   const ahead: FeedProgress['ahead'] = new Map([...came].map(([fill, { chainId }]) => [fill, { chainId, fill, ended: false }]));
   for (const [fill, key] of ended) if (came.has(fill) || before.ahead.has(fill)) ahead.set(fill, { ...key, ended: true });
   const over: FillKey[] = [];
@@ -126,7 +126,7 @@ export function leastBarrier(barriers: readonly (Barrier | undefined)[] | undefi
   return barriers?.reduce((least, each) => least === undefined || each === undefined ? undefined : each.block < least.block ? each : least);
 }
 
-function matchedFill({ fill, chainId, price, size, takerSide, makerNumber, takerNumber }: FillMatched): MatchedFill {
+function matchedFill({ fill, chainId, price, size, takerSide, makerNumber, takerNumber }: FillMatchedMessage): FillToSettle {
   const [buyNumber, sellNumber] = takerSide === BUY ? [takerNumber, makerNumber] : [makerNumber, takerNumber];
   return { fill, chainId, price, size: BigInt(size), buyNumber, sellNumber };
 }

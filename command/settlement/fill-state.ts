@@ -16,7 +16,7 @@ export type FillState
     /** The chain has it as settled or failed by another transaction, and the history does not yet. It is not sent; the chain is asked again. */
     | 'doubtful';
 
-export type Happening
+export type FillTrigger
   = | 'asked'
     | 'order missing'
     | 'found with the lane'
@@ -29,7 +29,7 @@ export type Happening
     | 'settled by another'
     | 'not settled after all';
 
-type Way
+type Retry
   = | 'as before'
     /** In a batch of at most half the size; if it was alone, after a growing pause. */
     | 'smaller'
@@ -40,15 +40,15 @@ type Way
 
 export interface Transition {
   readonly from: readonly FillState[];
-  readonly happened: Happening;
+  readonly trigger: FillTrigger;
   readonly to: FillState;
   /** How it goes on. */
-  readonly way: Way;
+  readonly retry: Retry;
   readonly meaning: string;
 }
 
-function row(from: readonly FillState[], happened: Happening, to: FillState, way: Way, meaning: string): Transition {
-  return { from, happened, to, way, meaning };
+function row(from: readonly FillState[], trigger: FillTrigger, to: FillState, retry: Retry, meaning: string): Transition {
+  return { from, trigger, to, retry, meaning };
 }
 
 /** Every transition. From every state, a fill that the history has as settled or failed leaves the table (`take` of the store). */
@@ -67,7 +67,7 @@ export const TRANSITIONS: readonly Transition[] = [
 ];
 
 /** What the queue knows of a fill. */
-export interface Progress {
+export interface FillProgress {
   readonly state: FillState;
   /** When it came, or came back, in milliseconds. */
   readonly sinceMs: number;
@@ -79,7 +79,7 @@ export interface Progress {
   readonly tries: number;
 }
 
-export interface Circumstances {
+export interface TransitionContext {
   readonly nowMs: number;
   /** The number of fills of the request. */
   readonly batchSize: number;
@@ -87,14 +87,14 @@ export interface Circumstances {
 }
 
 /** The fill after what has happened to it. Throws an error for what cannot happen in its state. */
-export function next<Fill extends Progress>(fill: Fill, happened: Happening, { nowMs, batchSize, rules }: Circumstances): Fill {
-  const transition = TRANSITIONS.find((each) => each.happened === happened && each.from.includes(fill.state));
-  if (transition === undefined) throw new Error(`a fill that is ${fill.state} cannot be ${happened}`);
-  const { to, way } = transition;
+export function next<Fill extends FillProgress>(fill: Fill, trigger: FillTrigger, { nowMs, batchSize, rules }: TransitionContext): Fill {
+  const transition = TRANSITIONS.find((each) => each.trigger === trigger && each.from.includes(fill.state));
+  if (transition === undefined) throw new Error(`a fill that is ${fill.state} cannot be ${trigger}`);
+  const { to, retry } = transition;
   const sinceMs = to === 'requested' || fill.state === 'doubtful' ? fill.sinceMs : nowMs;
   const paused = (tries: number) => ({ tries, dueMs: nowMs + backoffMs(tries, { firstMs: rules.pauseMs, longestMs: rules.maxPauseMs }) });
   const gone: Fill = { ...fill, state: to, sinceMs, dueMs: 0 };
-  switch (way) {
+  switch (retry) {
     case 'as before': return fill.state === 'doubtful' ? { ...gone, tries: 0 } : gone;
     case 'smaller': {
       const batchLimit = Math.max(1, Math.floor(batchSize / 2));
@@ -113,7 +113,7 @@ export interface Timing {
 }
 
 /** The first batch of the fills, which are in order, and from when on it goes: until then others may join it. */
-export function firstBatch<Fill extends Progress>(
+export function firstBatch<Fill extends FillProgress>(
   fills: readonly Fill[], { nowMs, askedMs, rules }: Timing,
 ): { readonly batch: readonly Fill[]; readonly fromMs: number } {
   const [first] = fills;
@@ -143,7 +143,7 @@ export function hasSucceeded(status: RequestStatus): status is { readonly kind: 
 }
 
 /** What has happened to the fills that a request has left, which is over; `fills` is their number at first. */
-export function whatHappened(status: RequestStatus, { fills, left }: { readonly fills: number; readonly left: number }): Happening {
+export function triggerOf(status: RequestStatus, { fills, left }: { readonly fills: number; readonly left: number }): FillTrigger {
   if (status.kind === 'refused') return 'refused';
   if (status.kind !== 'ended' || status.ending.kind === 'lost') return 'nonce lost';
   if (!status.ending.succeeded) return 'reverted';

@@ -35,7 +35,7 @@ export interface IntakeStatus {
   /** All messages of the outcomes below this log position have come; undefined before that is known, and while another process takes in. */
   readonly position: number | undefined;
   /** Why nothing can be taken in at present; undefined when nothing is wrong. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 export interface Intake {
@@ -73,7 +73,7 @@ const PLENTY = 500;
 const UNWRITTEN_OUTCOMES = 50_000;
 
 /** What one session has loaded and followed. */
-interface Course {
+interface IntakeSession {
   readonly store: SettlementStore;
   progress: FeedProgress;
   readonly markets: Map<string, number>;
@@ -101,11 +101,11 @@ export function runIntake(options: IntakeOptions): Intake {
 
 class IntakeRun {
   readonly listeners: (() => void)[] = [];
-  /** What is shown: the last course that has caught up. It stays when its session ends, so that what is shown never goes back. */
-  shown: Course | undefined;
-  private current: Course | undefined;
+  /** What is shown: the last session that has caught up. It stays when its session ends, so that what is shown never goes back. */
+  shown: IntakeSession | undefined;
+  private current: IntakeSession | undefined;
   private standby = false;
-  private trouble: string | undefined;
+  private problem: string | undefined;
   private readonly bell: Bell = createBell();
   /** Resolves at the first sign of what this process does. */
   readonly begun: Promise<void>;
@@ -124,8 +124,8 @@ class IntakeRun {
         if (signal.aborted) break;
         const passing = error instanceof OutboxUnavailable || error instanceof LogUnavailable || error instanceof Overtaken;
         if (!passing) throw error;
-        if (this.trouble !== error.message) report('trouble', `the intake of fills waits: ${error.message}`);
-        this.trouble = error.message;
+        if (this.problem !== error.message) report('warn', `the intake of fills waits: ${error.message}`);
+        this.problem = error.message;
         // Whether another one takes in is not known any more.
         this.standby = false;
         this.begin();
@@ -135,9 +135,9 @@ class IntakeRun {
   }
 
   status(): IntakeStatus {
-    const { standby, trouble } = this;
+    const { standby, problem } = this;
     const progress = standby ? undefined : (this.current ?? this.shown)?.progress;
-    return { standby, position: progress === undefined ? undefined : least(progress.partitions), trouble };
+    return { standby, position: progress === undefined ? undefined : least(progress.partitions), problem };
   }
 
   history(): { readonly position: number; readonly digest: Uint8Array } {
@@ -166,16 +166,16 @@ class IntakeRun {
     const either = AbortSignal.any([signal, ending.signal]);
     try {
       this.standsBy(false);
-      const course = await this.load(store);
-      this.current = course;
+      const session = await this.load(store);
+      this.current = session;
       void store.ended(either).then(() => { ending.abort(new OutboxUnavailable('the session of the intake has ended')); });
-      this.show(course);
+      this.show(session);
       this.isWell('the intake of fills goes on');
       let unwritten = 0;
-      for await (const batch of feed.follow({ partitions: course.progress.partitions, markets: course.markets }, either)) {
+      for await (const batch of feed.follow({ partitions: session.progress.partitions, markets: session.markets }, either)) {
         const restUntilMs = performance.now() + restMs;
-        unwritten = await takeIn(course, batch, { unwritten, nowMs: now() });
-        this.show(course);
+        unwritten = await takeIn(session, batch, { unwritten, nowMs: now() });
+        this.show(session);
         succeeded();
         const small = batch.messages.length > 0 && batch.messages.length < PLENTY;
         if (small) await pause(Math.max(0, restUntilMs - performance.now()), either);
@@ -195,23 +195,23 @@ class IntakeRun {
   }
 
   private isWell(note: string): void {
-    if (this.trouble !== undefined) this.options.report('note', note);
-    this.trouble = undefined;
+    if (this.problem !== undefined) this.options.report('info', note);
+    this.problem = undefined;
     this.begin();
   }
 
-  private async load(store: SettlementStore): Promise<Course> {
+  private async load(store: SettlementStore): Promise<IntakeSession> {
     const { log } = this.options;
     const { progress, markets } = await store.load();
     await checkLog(log, progress);
     return { store, progress, markets: new Map(markets), length: await log.length('outcomes') };
   }
 
-  /** Shows the course once it has caught up. */
-  private show(course: Course): void {
-    if (isCurrent(course)) {
-      if (this.shown === undefined) this.options.checkChains(new Set(course.markets.values()));
-      this.shown = course;
+  /** Shows the session once it has caught up. */
+  private show(session: IntakeSession): void {
+    if (isCurrent(session)) {
+      if (this.shown === undefined) this.options.checkChains(new Set(session.markets.values()));
+      this.shown = session;
     }
     this.changed();
   }
@@ -222,22 +222,22 @@ class IntakeRun {
   }
 }
 
-/** Whether the course has everything that the history had when it loaded. */
-function isCurrent({ progress, length }: Course): boolean {
+/** Whether the session has everything that the history had when it loaded. */
+function isCurrent({ progress, length }: IntakeSession): boolean {
   return least(progress.partitions) >= length;
 }
 
 /** Writes a batch and then takes it over. Returns the number of outcomes that are read and not written. */
 async function takeIn(
-  course: Course, batch: FeedBatch, { unwritten, nowMs }: { readonly unwritten: number; readonly nowMs: number },
+  session: IntakeSession, batch: FeedBatch, { unwritten, nowMs }: { readonly unwritten: number; readonly nowMs: number },
 ): Promise<number> {
-  const before = least(course.progress.partitions);
-  const changes = changesOf(course.progress, batch);
+  const before = least(session.progress.partitions);
+  const changes = changesOf(session.progress, batch);
   const read = unwritten + least(changes.after.partitions) - before;
   const writes = batch.messages.length > 0 || read >= UNWRITTEN_OUTCOMES;
-  if (writes) await course.store.take(changes, nowMs);
-  course.progress = progressAfter(course.progress, changes);
-  for (const { marketId, chainId } of changes.opened) course.markets.set(marketId, chainId);
+  if (writes) await session.store.take(changes, nowMs);
+  session.progress = progressAfter(session.progress, changes);
+  for (const { marketId, chainId } of changes.opened) session.markets.set(marketId, chainId);
   return writes ? 0 : read;
 }
 

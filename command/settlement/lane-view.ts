@@ -1,9 +1,9 @@
 /** The lane's last published state, as the settlement worker has read it, and when it is to be read again. */
-import type { LaneState } from '../lane/requests.js';
+import type { PublishedLaneState } from '../lane/requests.js';
 import type { SettlementTimings } from './rules.js';
 
 export function createLaneView({ laneLookMs, laneSilentMs }: Pick<SettlementTimings, 'laneLookMs' | 'laneSilentMs'>, now: () => number) {
-  let state: LaneState | undefined;
+  let state: PublishedLaneState | undefined;
   let heardAtMs = now();
   let lookedAtMs = -Infinity;
   let rung = true;
@@ -15,16 +15,16 @@ export function createLaneView({ laneLookMs, laneSilentMs }: Pick<SettlementTimi
     isRung: (): boolean => rung || isDue(),
     heard: (): void => { rung = false; },
     isDue,
-    seen(latest: LaneState | undefined): void {
+    seen(latest: PublishedLaneState | undefined): void {
       lookedAtMs = now();
       if (latest?.seenAtMs !== state?.seenAtMs) heardAtMs = lookedAtMs;
       state = latest;
     },
     blockGasLimit: () => state?.blockGasLimit,
-    /** Silence of the lane counts as trouble only while requests wait for it. */
-    trouble(waits: boolean): string | undefined {
+    /** Silence of the lane counts as a problem only while requests wait for it. */
+    problem(waits: boolean): string | undefined {
       if (waits && now() - heardAtMs >= laneSilentMs) return 'no process works on the lane';
-      return state?.trouble?.text;
+      return state?.problem?.text;
     },
   };
 }

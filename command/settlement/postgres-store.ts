@@ -1,9 +1,9 @@
 /** The tables of settlement in Postgres, schema `settlement`. Everything in them can be made again from the log and from the lane's requests. */
 import { PARTITIONS } from '../feed/messages.js';
-import { openSession, type Schema, type Session, type SessionOptions } from '../lane/session.js';
+import { openSession, type Schema, type OutboxSession, type OutboxSessionOptions } from '../lane/session.js';
 import type { Barrier, FeedChanges, FeedProgress, FillKey } from './feed-changes.js';
 import type { FillState } from './fill-state.js';
-import { Overtaken, type Loaded, type QueueCounts, type QueuedFill, type SettlementStore } from './store.js';
+import { Overtaken, type LoadedIntake, type QueueCounts, type QueuedFill, type SettlementStore } from './store.js';
 
 export const SETTLEMENT_SCHEMA: Schema = {
   /** False also for the tables of earlier versions, which `create` turns into the present ones. */
@@ -135,7 +135,7 @@ select ${FILL} from settlement.fills where chain_id = $1 and fill < (select wate
   fills: `select ${FILL} from settlement.fills where chain_id = $1 and fill = any($2) and state <> 'over' order by fill`,
   requested: `select ${FILL} from settlement.fills where chain_id = $1 and state = 'requested' order by fill`,
   counts: `
-select count(*)::int as waiting, count(*) filter (where state = 'returned')::int as returned, count(batch_limit)::int as troubled,
+select count(*)::int as waiting, count(*) filter (where state = 'returned')::int as returned, count(batch_limit)::int as limited,
   min(since_ms) as oldest, min(due_ms) filter (where due_ms > 0) as next_due
 from (
   select state, batch_limit, since_ms, due_ms from settlement.fills
@@ -148,7 +148,7 @@ from unnest($2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::integer[],
 where f.chain_id = $1 and f.fill = given.fill and f.state <> 'over'`,
 } as const;
 
-export interface StoreOptions extends Pick<SessionOptions, 'url' | 'signal' | 'standingBy' | 'standByMs' | 'statementTimeoutMs'> {
+export interface StoreOptions extends Pick<OutboxSessionOptions, 'url' | 'signal' | 'standingBy' | 'standByMs' | 'statementTimeoutMs'> {
   /** Who has another lock is kept off by the positions alone. Default: one for all processes. */
   readonly lock?: string;
 }
@@ -189,7 +189,7 @@ export async function openStore({ lock = 'settlement:intake', ...options }: Stor
   };
 }
 
-function isOpen(session: Session): boolean {
+function isOpen(session: OutboxSession): boolean {
   try {
     session.check();
     return true;
@@ -198,7 +198,7 @@ function isOpen(session: Session): boolean {
   }
 }
 
-async function load(session: Session): Promise<Loaded> {
+async function load(session: OutboxSession): Promise<LoadedIntake> {
   const partitions = await session.query<{ next_seq: string; position: string; done: number }>(SQL.partitions, []);
   const [intake] = await session.query<{ watermark: string; position: string | null; digest: string | null }>(SQL.intake, []);
   const watermark = Number(intake?.watermark ?? 0);
@@ -224,7 +224,7 @@ async function load(session: Session): Promise<Loaded> {
 }
 
 async function take(
-  session: Session, { after, moved, opened, matched, ended, dropped, advanced }: FeedChanges, nowMs: number,
+  session: OutboxSession, { after, moved, opened, matched, ended, dropped, advanced }: FeedChanges, nowMs: number,
 ): Promise<void> {
   const keys = (fills: readonly FillKey[]) => JSON.stringify(fills.map(({ chainId, fill }) => ({ chain_id: chainId, fill })));
   const [turn] = await session.query<{ ours: boolean }>(SQL.take, [
@@ -241,12 +241,12 @@ async function take(
   if (turn?.ours !== true) throw new Overtaken();
 }
 
-async function counts(session: Session, chainId: number): Promise<QueueCounts> {
-  interface CountsRow { waiting: number; returned: number; troubled: number; oldest: string | null; next_due: string | null }
+async function counts(session: OutboxSession, chainId: number): Promise<QueueCounts> {
+  interface CountsRow { waiting: number; returned: number; limited: number; oldest: string | null; next_due: string | null }
   const [row] = await session.query<CountsRow>(SQL.counts, [chainId]);
   const time = (value: string | null | undefined): number | undefined => value == null ? undefined : Number(value);
   return {
-    waiting: row?.waiting ?? 0, returned: row?.returned ?? 0, troubled: row?.troubled ?? 0,
+    waiting: row?.waiting ?? 0, returned: row?.returned ?? 0, limited: row?.limited ?? 0,
     oldestSinceMs: time(row?.oldest), nextDueMs: time(row?.next_due),
   };
 }

@@ -23,22 +23,22 @@ export function reportLeft(
   const what = `chain ${chainId}, settlement request ${id}`;
   const left = unsettled.filter((fill) => !settled.has(fill));
   if (left.length < unsettled.length) {
-    report('alarm', `${what}: another transaction has settled or failed ${unsettled.length - left.length} of its fills, and the history has not come `
+    report('alert', `${what}: another transaction has settled or failed ${unsettled.length - left.length} of its fills, and the history has not come `
     + 'to it: they are not sent again. Does somebody else have the operator role?');
   }
   if (left.length === 0) return;
   if (ending.kind === 'lost') {
-    report('trouble', `${what}: another transaction used its nonce; its ${left.length} unsettled fills are sent again`);
+    report('warn', `${what}: another transaction used its nonce; its ${left.length} unsettled fills are sent again`);
   } else if (alone > 1) {
-    report('alarm', `${what} (${ending.txHash}): fill ${left[0]} was alone and did not settle, ${alone} times in a row; it is tried again with growing pauses`);
+    report('alert', `${what} (${ending.txHash}): fill ${left[0]} was alone and did not settle, ${alone} times in a row; it is tried again with growing pauses`);
   } else if (!ending.succeeded) {
-    report('alarm', `${what} (${ending.txHash}) reverted as a whole; its ${fills.length} fills are tried again in smaller batches: `
+    report('alert', `${what} (${ending.txHash}) reverted as a whole; its ${fills.length} fills are tried again in smaller batches: `
     + 'has the key lost its operator role, or is this the wrong contract?');
   } else if (left.length === fills.length) {
-    report('alarm', `${what} (${ending.txHash}) succeeded and left all its ${fills.length} fills untouched, and none is settled; transactions go one at a time until one does not: `
+    report('alert', `${what} (${ending.txHash}) succeeded and left all its ${fills.length} fills untouched, and none is settled; transactions go one at a time until one does not: `
     + 'is the collateral paused, or does it refuse the settlement contract?');
   } else {
-    report('trouble', `${what} (${ending.txHash}) did not reach ${left.length} of its ${fills.length} fills; they are sent again in smaller batches`);
+    report('warn', `${what} (${ending.txHash}) did not reach ${left.length} of its ${fills.length} fills; they are sent again in smaller batches`);
   }
 }
 
@@ -47,8 +47,8 @@ export function reportRefused(
   { fills, reason, alone }: { readonly fills: readonly number[]; readonly reason: string; readonly alone: number },
   { report, chainId }: { readonly report: Report; readonly chainId: number },
 ): void {
-  if (alone === 0) report('trouble', `chain ${chainId}: a batch of ${fills.length} fills cannot be sent; its fills go in smaller batches: ${reason}`);
-  if (alone === 1) report('alarm', `chain ${chainId}: fill ${fills[0]} cannot be sent even alone; it is tried again with growing pauses: ${reason}`);
+  if (alone === 0) report('warn', `chain ${chainId}: a batch of ${fills.length} fills cannot be sent; its fills go in smaller batches: ${reason}`);
+  if (alone === 1) report('alert', `chain ${chainId}: fill ${fills[0]} cannot be sent even alone; it is tried again with growing pauses: ${reason}`);
 }
 
 /** Reports fills for which no transaction can be made; none when there are none. */
@@ -57,6 +57,6 @@ export function reportMissing(
   { report, chainId }: { readonly report: Report; readonly chainId: number },
 ): void {
   if (fills.length === 0) return;
-  report('alarm', `chain ${chainId}: fills ${fills.join(', ')} cannot be settled and are tried again with growing pauses; `
+  report('alert', `chain ${chainId}: fills ${fills.join(', ')} cannot be settled and are tried again with growing pauses; `
   + `other fills go on: ${message}`);
 }

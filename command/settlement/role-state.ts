@@ -12,7 +12,7 @@ const settlementSchema = Type.Object({
   sentFills: field.integer('Number of fills in transactions that are neither confirmed nor failed.'),
   oldestWaitingS: field.orNull(field.integer('Seconds.'),
     'How long the oldest waiting fill has waited, in seconds; null when none waits, or another process settles.'),
-  settlementTrouble: field.orNull(Type.String(), 'What blocks settlement; null when nothing does.'),
+  settlementProblem: field.orNull(Type.String(), 'What blocks settlement; null when nothing does.'),
 });
 
 export type SettlementState = Static<typeof settlementSchema>;
@@ -31,7 +31,7 @@ export const settlementState: StateTable<SettlementState> = {
     },
     {
       name: 'exchange_settlement_oldest_waiting_seconds', help: 'How long the oldest waiting fill has waited',
-      value: ({ oldestWaitingS }) => oldestWaitingS ?? 0, cause: ({ settlementTrouble }) => settlementTrouble,
+      value: ({ oldestWaitingS }) => oldestWaitingS ?? 0, cause: ({ settlementProblem }) => settlementProblem,
       alerts: [{
         name: 'ExchangeFillsWait', severity: 'critical', when: { above: 300 }, forS: 0,
         means: 'A fill on chain {chain} has waited for {value:duration}.',
@@ -39,11 +39,11 @@ export const settlementState: StateTable<SettlementState> = {
       }],
     },
     {
-      name: 'exchange_settlement_troubled', help: '1 when something blocks settlement',
-      value: ({ settlementTrouble }) => settlementTrouble === null ? 0 : 1, cause: ({ settlementTrouble }) => settlementTrouble,
+      name: 'exchange_settlement_blocked', help: '1 when something blocks settlement',
+      value: ({ settlementProblem }) => settlementProblem === null ? 0 : 1, cause: ({ settlementProblem }) => settlementProblem,
       alerts: [{
-        name: 'ExchangeSettlementTroubled', severity: 'critical', when: { is: 1 }, forS: 60,
-        means: 'Settlement on chain {chain} is blocked.', todo: 'settlementTrouble in /health/ready says by what.',
+        name: 'ExchangeSettlementBlocked', severity: 'critical', when: { is: 1 }, forS: 60,
+        means: 'Settlement on chain {chain} is blocked.', todo: 'settlementProblem in /health/ready says by what.',
       }],
     },
   ],
@@ -55,8 +55,8 @@ const intakeSchema = field.answer('IntakeReadiness', {
     'Number of command outcomes that are taken in; null while that is not known.'),
   lag: field.orNull(field.integer('Number of commands.'),
     'Number of commands that are not taken in yet; null while that is not known.'),
-  trouble: field.orNull(Type.String(), 'Why nothing can be taken in; null when it can.'),
-  kafkaTrouble: field.orNull(Type.String(),
+  problem: field.orNull(Type.String(), 'Why nothing can be taken in; null when it can.'),
+  kafkaProblem: field.orNull(Type.String(),
     'Why fills are taken from the log, and not from Kafka; null while they come by Kafka, or are not to.'),
 });
 
@@ -86,19 +86,19 @@ export const intakeState: StateTable<IntakeState> = {
       }],
     },
     {
-      name: 'exchange_intake_troubled', help: '1 when nothing can be taken in',
-      value: ({ trouble }) => trouble === null ? 0 : 1, cause: ({ trouble }) => trouble,
+      name: 'exchange_intake_blocked', help: '1 when nothing can be taken in',
+      value: ({ problem }) => problem === null ? 0 : 1, cause: ({ problem }) => problem,
       alerts: [{
-        name: 'ExchangeIntakeTroubled', severity: 'critical', when: { is: 1 }, forS: 120,
+        name: 'ExchangeIntakeBlocked', severity: 'critical', when: { is: 1 }, forS: 120,
         means: '{instance} cannot take in fills.',
-        todo: 'Fills wait. intakes[].trouble of its /health/ready says why.',
+        todo: 'Fills wait. intakes[].problem of its /health/ready says why.',
       }],
     },
   ],
 };
 
 /** What comes by Kafka; there is none where the feed is straight from the log. */
-export const kafkaState: StateTable<{ readonly fromLog: number; readonly alarms: number }> = {
+export const kafkaState: StateTable<{ readonly fromLog: number; readonly alerts: number }> = {
   rows: [
     {
       name: 'exchange_intake_from_log_messages',
@@ -106,27 +106,27 @@ export const kafkaState: StateTable<{ readonly fromLog: number; readonly alarms:
       alerts: [{
         name: 'ExchangeIntakeFromLog', severity: 'warning', forS: 300,
         when: {
-          promql: 'increase(exchange_intake_from_log_messages[2m]) > 0 or increase(exchange_intake_alarms[2m]) > 0',
+          promql: 'increase(exchange_intake_from_log_messages[2m]) > 0 or increase(exchange_intake_alerts[2m]) > 0',
         },
         means: 'Fills do not come to {instance} by Kafka, or not whole.',
-        todo: 'They are settled from the log, later. intakes[].kafkaTrouble of its /health/ready says why; '
-          + 'for what the topic lacks, the alarms in its log do.',
+        todo: 'They are settled from the log, later. intakes[].kafkaProblem of its /health/ready says why; '
+          + 'for what the topic lacks, the alerts in its log do.',
       }],
     },
     {
-      name: 'exchange_intake_alarms',
+      name: 'exchange_intake_alerts',
       help: 'Number of gaps and of messages that cannot be used that were found in the Kafka topic',
-      value: ({ alarms }) => alarms,
+      value: ({ alerts }) => alerts,
     },
   ],
 };
 
 /** What Kafka does says nothing about a process that stands by. */
 export function intakeStateOf(intake: Pick<Intake, 'status'>, feed: Pick<OpenFeed, 'status'>, logLength: number): IntakeState {
-  const { standby, position, trouble } = intake.status();
+  const { standby, position, problem } = intake.status();
   return {
     standby, position: position ?? null, lag: position === undefined ? null : Math.max(0, logLength - position),
-    trouble: trouble ?? null, kafkaTrouble: standby ? null : feed.status()?.trouble ?? null,
+    problem: problem ?? null, kafkaProblem: standby ? null : feed.status()?.problem ?? null,
   };
 }
 
@@ -151,12 +151,12 @@ export function createSettlementState({ chainId, now, settlement, waiting }: Set
       // What cannot be counted now is counted at the next look; the intake tells why.
       const waitingFills = await waiting().catch(() => 0);
       if (waitingFills > 0) unsettledSinceMs ??= now();
-      return { chainId, waitingFills, sentFills: 0, settlementTrouble: null, oldestWaitingS: ageOf(unsettledSinceMs) };
+      return { chainId, waitingFills, sentFills: 0, settlementProblem: null, oldestWaitingS: ageOf(unsettledSinceMs) };
     }
-    // A worker that has no trouble and does not hold the requests is on standby: another process settles the fills.
-    const standsBy = !status.holds && status.trouble === undefined;
+    // A worker that has no problem and does not hold the requests is on standby: another process settles the fills.
+    const standsBy = !status.holds && status.problem === undefined;
     return {
-      chainId, waitingFills: status.waiting, sentFills: status.inHand, settlementTrouble: shortText(status.trouble),
+      chainId, waitingFills: status.waiting, sentFills: status.inHand, settlementProblem: shortText(status.problem),
       oldestWaitingS: standsBy ? null : ageOf(status.oldestWaitingSinceMs),
     };
   };

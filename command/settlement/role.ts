@@ -75,7 +75,7 @@ export const settlement: Role<SettlementPorts> = {
   },
 };
 
-interface Surroundings {
+interface SettlementParts {
   readonly intake: Intake;
   readonly ports: SettlementPorts;
   readonly stopping: AbortSignal;
@@ -83,7 +83,7 @@ interface Surroundings {
   readonly foreign: (error: unknown) => void;
 }
 
-async function startSettlement(access: ChainAccess, { intake, ports, stopping, foreign }: Surroundings) {
+async function startSettlement(access: ChainAccess, { intake, ports, stopping, foreign }: SettlementParts) {
   const { log, clock, askToAdvance, domains, laneUser, newId, timings = {}, rules = {} } = ports;
   const { chain, rpc, report } = access;
   const { chainId } = chain;

@@ -28,7 +28,7 @@ export interface SettlementTimings {
   readonly maxRetryMs: number;
   /** How often the lane's state is read without a wake-up, since a wake-up may be lost. */
   readonly laneLookMs: number;
-  /** After this time without a sign of a process that works on the lane, the worker reports trouble. */
+  /** After this time without a sign of a process that works on the lane, the worker reports a problem. */
   readonly laneSilentMs: number;
   /** The most transactions that have not ended. */
   readonly maxOpen: number;

@@ -12,8 +12,8 @@ import { NoSuchOrder } from '../feed/signed-orders.js';
 import {
   OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneUser, type RequestStatus, type TrackedRequest,
 } from '../lane/requests.js';
-import { createBatches, type BatchLimits, type Batches } from './batch.js';
-import { firstBatch, hasSucceeded, isOver, next, whatHappened, type Happening } from './fill-state.js';
+import { createBatches, type TransactionLimits, type Batches } from './batch.js';
+import { firstBatch, hasSucceeded, isOver, next, triggerOf, type FillTrigger } from './fill-state.js';
 import type { Intake } from './intake.js';
 import { createLaneView } from './lane-view.js';
 import { createPace, type Pace } from './pace.js';
@@ -44,7 +44,7 @@ export interface SettlementOptions {
   readonly signal: AbortSignal;
   readonly report: Report;
   readonly rules?: Partial<QueueRules>;
-  readonly limits?: BatchLimits;
+  readonly limits?: TransactionLimits;
   readonly timings?: Partial<SettlementTimings>;
 }
 
@@ -57,7 +57,7 @@ export interface SettlementStatus {
   readonly transactions: number;
   readonly inHand: number;
   /** Waiting fills that go in smaller batches, since an earlier transaction did not settle them or could not be made. */
-  readonly troubled: number;
+  readonly limited: number;
   /** Whether transactions go one at a time because too many reverted in a row, or one left all its fills untouched. */
   readonly slow: boolean;
   /** When the oldest request was asked that the lane has not taken yet, in milliseconds; absent when the lane has taken all. */
@@ -65,7 +65,7 @@ export interface SettlementStatus {
   /** When the fill that waits longest began to wait, in milliseconds; absent when none waits. */
   readonly oldestWaitingSinceMs?: number;
   /** What stops the worker or its lane at present, and since when; absent when nothing does. */
-  readonly trouble?: string;
+  readonly problem?: string;
 }
 
 export interface Settlement {
@@ -92,8 +92,8 @@ export function runSettlement(options: SettlementOptions): Settlement {
     done: reactor.done,
     status() {
       const holds = reactor.held() !== undefined;
-      const trouble = reactor.trouble() ?? (holds ? worker.troubleOfLane() : undefined);
-      return { ...worker.status(), holds, ...trouble === undefined ? {} : { trouble } };
+      const problem = reactor.problem() ?? (holds ? worker.problemOfLane() : undefined);
+      return { ...worker.status(), holds, ...problem === undefined ? {} : { problem } };
     },
   };
 }
@@ -181,16 +181,16 @@ export class SettlementWorker {
     if (await lane.wait(this.options.signal, this.timings.pollMs) === 'rung') this.laneView.hasRung();
   }
 
-  troubleOfLane = (): SettlementStatus['trouble'] => this.laneView.trouble(this.openCounts().asked > 0);
+  problemOfLane = (): SettlementStatus['problem'] => this.laneView.problem(this.openCounts().asked > 0);
 
-  status(): Omit<SettlementStatus, 'holds' | 'trouble'> {
+  status(): Omit<SettlementStatus, 'holds' | 'problem'> {
     // A process that stands by does not know what the other one does.
     const standsBy = this.options.intake.status().standby;
     const requests = standsBy ? [] : [...this.requests.values()];
-    const { waiting, troubled, oldestSinceMs } = standsBy ? NOTHING_WAITS : this.counted;
+    const { waiting, limited, oldestSinceMs } = standsBy ? NOTHING_WAITS : this.counted;
     const asked = requests.filter(({ status }) => status.kind === 'waiting').map(({ askedAtMs }) => askedAtMs);
     return {
-      waiting, troubled, slow: this.pace.isSlow(),
+      waiting, limited, slow: this.pace.isSlow(),
       transactions: requests.length, inHand: requests.reduce((sum, { note }) => sum + note.fills.length, 0),
       ...asked.length === 0 ? {} : { askedSinceMs: Math.min(...asked) },
       ...oldestSinceMs === undefined ? {} : { oldestWaitingSinceMs: oldestSinceMs },
@@ -206,7 +206,7 @@ export class SettlementWorker {
     this.requests.clear();
     for (const { id, note, askedAtMs } of listed) {
       const settlement = readNote(note);
-      if (settlement === undefined) report('alarm', `chain ${chainId}: the note of request ${id} names no fills: the request is ignored`);
+      if (settlement === undefined) report('alert', `chain ${chainId}: the note of request ${id} names no fills: the request is ignored`);
       else this.requests.set(id, { id, note: settlement, askedAtMs, status: before.get(id)?.status ?? { kind: 'waiting' } });
     }
     const named = new Set([...this.requests.values()].flatMap(({ note }) => note.fills));
@@ -254,8 +254,8 @@ export class SettlementWorker {
     // Another transaction may have settled what a successful one has left, and its block may be still to come.
     const settled = await this.askChain(left.flatMap(({ request, fills }) => hasSucceeded(request.status) ? fills : []));
     const moved = left.map(({ request: { status, note }, fills }) => {
-      const happened = whatHappened(status, { fills: note.fills.length, left: fills.length });
-      return fills.flatMap((fill) => this.moved([fill], settled.has(fill.fill) ? 'settled by another' : happened, note.fills.length));
+      const trigger = triggerOf(status, { fills: note.fills.length, left: fills.length });
+      return fills.flatMap((fill) => this.moved([fill], settled.has(fill.fill) ? 'settled by another' : trigger, note.fills.length));
     });
     await this.change(store, moved.flat());
     await lane.forget(over.map(({ id }) => id));
@@ -374,8 +374,8 @@ export class SettlementWorker {
     return moved;
   }
 
-  private moved(fills: readonly QueuedFill[], happened: Happening, batchSize = fills.length): QueuedFill[] {
-    return fills.map((fill) => next(fill, happened, { nowMs: this.options.now(), batchSize, rules: this.rules }));
+  private moved(fills: readonly QueuedFill[], trigger: FillTrigger, batchSize = fills.length): QueuedFill[] {
+    return fills.map((fill) => next(fill, trigger, { nowMs: this.options.now(), batchSize, rules: this.rules }));
   }
 
   private async change(store: SettlementStore, fills: readonly QueuedFill[]): Promise<void> {

@@ -1,11 +1,11 @@
 /** The port to the tables of settlement: how much of the fill feed has come, and the queue of fills that are not settled. */
-import type { FeedChanges, FeedProgress, MatchedFill } from './feed-changes.js';
-import type { Progress } from './fill-state.js';
+import type { FeedChanges, FeedProgress, FillToSettle } from './feed-changes.js';
+import type { FillProgress } from './fill-state.js';
 
 /** A fill of the queue. */
-export interface QueuedFill extends MatchedFill, Progress {}
+export interface QueuedFill extends FillToSettle, FillProgress {}
 
-export interface Loaded {
+export interface LoadedIntake {
   readonly progress: FeedProgress;
   /** The chain of every market that has been opened. */
   readonly markets: ReadonlyMap<string, number>;
@@ -25,14 +25,14 @@ export interface QueueCounts {
   readonly waiting: number;
   readonly returned: number;
   /** Fills that go in smaller batches or alone. */
-  readonly troubled: number;
+  readonly limited: number;
   /** When the one came, or came back, that waits longest; undefined when none waits. */
   readonly oldestSinceMs: number | undefined;
   /** The earliest time that a returned or doubtful fill waits for; undefined when none does. */
   readonly nextDueMs: number | undefined;
 }
 
-export const NOTHING_WAITS: QueueCounts = { waiting: 0, returned: 0, troubled: 0, oldestSinceMs: undefined, nextDueMs: undefined };
+export const NOTHING_WAITS: QueueCounts = { waiting: 0, returned: 0, limited: 0, oldestSinceMs: undefined, nextDueMs: undefined };
 
 /**
  * What one process holds, by one session; the others stand by. Each call is one statement, which takes effect as a whole or not at all. Once a
@@ -43,7 +43,7 @@ export const NOTHING_WAITS: QueueCounts = { waiting: 0, returned: 0, troubled: 0
 export interface SettlementStore {
   /** Throws OutboxUnavailable once the session is known to have ended. */
   check(): void;
-  load(): Promise<Loaded>;
+  load(): Promise<LoadedIntake>;
   /** Writes what a batch of the feed changes. What comes waits; what has ended leaves the queue, whatever its state. Throws Overtaken. */
   take(changes: FeedChanges, nowMs: number): Promise<void>;
   /** The chain's first waiting, returned and doubtful fills whose time has come, in the order of their numbers. */

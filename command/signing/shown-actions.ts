@@ -1,6 +1,6 @@
 /** What `/api/v1/config` says about signing: by chain the domain of orders, and for each signed action domain, types and what the nonce is. */
 import {
-  ORDER_ACTIONS, nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName, type SigningContract, type SigningGrounds,
+  ORDER_ACTIONS, nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName, type SigningContract, type DomainParams,
 } from './signed-actions.js';
 import { NO_CHAIN } from './no-chain.js';
 import type { OrderDomain, SigningDomain } from './typed-data.js';
@@ -39,7 +39,7 @@ export interface ShownAction {
 
 /** Every signed action of a chain. */
 export function shownActions(
-  { chainId, contracts, domainName }: SigningChain, token: SigningGrounds['token'],
+  { chainId, contracts, domainName }: SigningChain, token: DomainParams['token'],
 ): Readonly<Record<SignedActionName, ShownAction>> {
   const domains = signingDomains({ chainId, contracts, settlementName: domainName, token });
   return Object.fromEntries(Object.entries<SignedAction>(signedActions).map(([name, action]) => [

@@ -105,7 +105,7 @@ const FIXED = {
 } as const;
 
 /** The contracts of a chain that check signatures, and what of their domains is not fixed. */
-export interface SigningGrounds {
+export interface DomainParams {
   readonly chainId: number;
   /** Lower-case hex. */
   readonly contracts: Readonly<Record<SigningContract, string>>;
@@ -116,7 +116,7 @@ export interface SigningGrounds {
 }
 
 /** The signing domain of each contract; the stablecoin's is undefined until it has been read. */
-export function signingDomains({ chainId, contracts, settlementName, token }: SigningGrounds): Readonly<{
+export function signingDomains({ chainId, contracts, settlementName, token }: DomainParams): Readonly<{
   [C in SigningContract]: C extends 'collateral' ? SigningDomain | undefined : SigningDomain }> {
   const at = (contract: SigningContract, { name, version }: { name: string; version: string }): SigningDomain => (
     { name, version, chainId, verifyingContract: contracts[contract] });

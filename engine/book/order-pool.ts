@@ -23,7 +23,7 @@ export interface OrderPoolDump {
 }
 
 /** What the book needs to know about an order, besides its hash and remaining size. */
-export interface OrderFacts {
+export interface BookOrder {
   /** The caller's number of the book that the order belongs to. */
   readonly book: number;
   readonly side: Side;
@@ -153,7 +153,7 @@ export class OrderPool {
   }
 
   /** Sets the facts of an order that does not rest. */
-  describe(slot: number, facts: OrderFacts): void {
+  describe(slot: number, facts: BookOrder): void {
     const words = this.words(slot);
     const base = recordAt(slot);
     words[base + FLAGS] = IN_USE | (facts.side === BUY ? 0 : SIDE) | (facts.outcome === YES ? 0 : OUTCOME) | (facts.price & PRICE_MASK);

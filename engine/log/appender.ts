@@ -1,10 +1,14 @@
 /**
  * Appends batches to one stream one after the other, each exactly once. When the answer to an attempt is lost, the appender repeats the
- * attempt at the same position until it knows whether the batch was written. Each adapter has its own attempt.
+ * attempt at the same position until it knows whether the batch was written. Each adapter has its own attempt. Below are the checks of a batch: what
+ * is malformed is refused, and nothing is written.
  */
 import { backoffMs, pause } from '../waiting.js';
-import { replaced, shorter, type HandleFailure, type KnownRecord } from './known.js';
-import { BrokenSequence, LogUnavailable, REMEMBERED_BATCHES, WrongPosition, type NewRecord, type RecordsLost, type Stream } from './log.js';
+import { replaced, shorter, type HandleFailure, type KnownRecord } from './tail.js';
+import {
+  BrokenSequence, InvalidAppend, LogUnavailable, MAX_APPEND_BYTES, MAX_APPEND_RECORDS, MAX_RECORD_BYTES, RecordTooLarge,
+  REMEMBERED_BATCHES, WrongPosition, type NewRecord, type RecordsLost, type Stream,
+} from './log.js';
 
 /**
  * Makes one attempt to put a batch into the store at position `at`, a length that the stream has had.
@@ -20,9 +24,9 @@ import { BrokenSequence, LogUnavailable, REMEMBERED_BATCHES, WrongPosition, type
  *
  * Throws AttemptFailed.
  */
-export type Attempt = (place: Place) => Promise<Attempted>;
+export type AppendAttempt = (place: AppendPlace) => Promise<Attempted>;
 
-export interface Place {
+export interface AppendPlace {
   readonly at: number;
   readonly exactly: boolean;
   readonly timeoutMs: number;
@@ -66,7 +70,7 @@ export interface Appender {
 export interface AppenderOptions {
   readonly stream: Stream;
   /** Called once per batch. The attempts for one batch are made one after the other. */
-  readonly attemptsOf: (records: readonly NewRecord[]) => Attempt;
+  readonly attemptsOf: (records: readonly NewRecord[]) => AppendAttempt;
   /** The greatest known length of the stream. */
   readonly length: () => number;
   /** The newest record that the handle has written or read. */
@@ -77,10 +81,10 @@ export interface AppenderOptions {
   /** An attempt without an answer is given up after this time. */
   readonly attemptTimeoutMs: number;
   /** Called with every durable batch, right after its append has resolved. */
-  readonly appended?: (batch: Batch) => void;
+  readonly appended?: (batch: AppendedBatch) => void;
 }
 
-export interface Batch {
+export interface AppendedBatch {
   readonly first: number;
   readonly records: readonly NewRecord[];
   /** The stream's length. */
@@ -101,7 +105,7 @@ export function createAppender(options: AppenderOptions): Appender {
   let last: Promise<unknown> = Promise.resolve();
 
   /** Attempts until the answer is known or the deadline has passed. */
-  async function untilKnown(records: readonly NewRecord[], expected: number | undefined, deadlineMs: number): Promise<Batch> {
+  async function untilKnown(records: readonly NewRecord[], expected: number | undefined, deadlineMs: number): Promise<AppendedBatch> {
     failure.signal.throwIfAborted();
     const attempt = attemptsOf(records);
     const remembered = expected === undefined ? unresolved.take(records) : undefined;
@@ -189,4 +193,59 @@ function createUnresolved() {
       return at;
     },
   };
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Throws InvalidAppend or RecordTooLarge unless the record can be appended. */
+export function checkRecord(record: NewRecord): void {
+  if (typeof record.id !== 'string' || !UUID.test(record.id)) {
+    throw new InvalidAppend(`a record's id is a UUID in lower case, not ${JSON.stringify(record.id)}`);
+  }
+  if (!(record.data instanceof Uint8Array)) throw new InvalidAppend('a record\'s data is a Uint8Array');
+  if (record.data.length > MAX_RECORD_BYTES) throw new RecordTooLarge(record.data.length);
+}
+
+/** Throws InvalidAppend or RecordTooLarge unless the batch can be appended as one. */
+export function checkAppend(records: readonly NewRecord[], expected: number | undefined): void {
+  if (records.length === 0) throw new InvalidAppend('the batch is empty');
+  if (records.length > MAX_APPEND_RECORDS) {
+    throw new InvalidAppend(`the batch has ${records.length} records; split it: one append takes at most ${MAX_APPEND_RECORDS}`);
+  }
+  if (expected !== undefined && !isPosition(expected)) throw new InvalidAppend(`${expected} is not a position`);
+  let bytes = 0;
+  for (const record of records) {
+    checkRecord(record);
+    bytes += record.data.length;
+  }
+  if (bytes > MAX_APPEND_BYTES) throw new InvalidAppend(`the batch has ${bytes} bytes; split it: one append takes at most ${MAX_APPEND_BYTES}`);
+}
+
+/** Throws RangeError unless `from` is a log position: an integer from 0. */
+export function checkPosition(from: number): void {
+  if (!isPosition(from)) throw new RangeError(`a log position is an integer from 0, not ${from}`);
+}
+
+function isPosition(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+export interface AppendSize {
+  readonly maxRecords: number;
+  readonly maxBytes: number;
+}
+
+/** The largest append that the log takes. */
+export const LARGEST_APPEND: AppendSize = { maxRecords: MAX_APPEND_RECORDS, maxBytes: MAX_APPEND_BYTES };
+
+/** How many of the records, counted from the first, fit into one append. A first record that is larger than `maxBytes` counts as 1. */
+export function fittingRecords(records: Iterable<Pick<NewRecord, 'data'>>, { maxRecords, maxBytes }: AppendSize = LARGEST_APPEND): number {
+  let count = 0;
+  let bytes = 0;
+  for (const { data } of records) {
+    bytes += data.length;
+    if (count > 0 && (count >= maxRecords || bytes > maxBytes)) break;
+    count += 1;
+  }
+  return count;
 }

@@ -6,7 +6,7 @@
  * lost, and a refused record is never written.
  */
 import { LogUnavailable, type Log, type NewRecord, type Stream } from './log.js';
-import { checkRecord, LARGEST_APPEND, type AppendSize } from './append-check.js';
+import { checkRecord, LARGEST_APPEND, type AppendSize } from './appender.js';
 
 /** The queue is full. Nothing was written; the caller may try again later. */
 export class QueueFull extends Error {

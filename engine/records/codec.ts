@@ -1,5 +1,7 @@
 /**
- * Records as bytes: UTF-8 JSON, one object per record. Integers beyond 2^53 are decimal strings, so that every JSON parser reads them
+ * Records as bytes, their ids, and the digests that make changes to the history detectable (docs/matching-rules.md, "Digest").
+ *
+ * Records are UTF-8 JSON, one object per record. Integers beyond 2^53 are decimal strings, so that every JSON parser reads them
  * exactly. A record that does not match its schema is never written, and is never skipped when read.
  */
 import { hash } from 'node:crypto';
@@ -219,4 +221,70 @@ function expressionOf(schema: PropertySchema, value: string): string {
 /** Whether the pattern allows only hex digits after `0x`. */
 function isPlain(pattern: string | undefined): boolean {
   return pattern !== undefined && /^\^0x\[0-9a-f\]\{\d+\}\$$/.test(pattern);
+}
+
+/** One more than the largest number. */
+const END = 2 ** 42;
+const LOW = 2 ** 30;
+
+/**
+ * What makes a writer's ids: a number below 2^42 always gives the same id, another number another one. No other writer makes one of them, so `writer`
+ * differs for each process, each start, and each kind of record. The ids are UUIDs of version 8 with the check of `withCheck`.
+ */
+export function writerIds(writer: string): (number: number) => string {
+  const name = recordId(`writer:${writer}`);
+  const start = `${name.slice(0, 13)}-8`;
+  const startCheck = crc32(start);
+  return (number) => {
+    if (!(Number.isSafeInteger(number) && number >= 0 && number < END)) throw new RangeError(`a record's number is a whole one below 2^42, not ${number}`);
+    const high = Math.floor(number / LOW).toString(16).padStart(3, '0');
+    // The first two bits of these eight digits are the variant of RFC 9562.
+    const low = (LOW * 2 + number % LOW).toString(16);
+    const rest = `${high}-${low.slice(0, 4)}-${low.slice(4)}`;
+    return `${start}${rest}${crc32(rest, startCheck).toString(16).padStart(8, '0')}`;
+  };
+}
+
+/** The digest before the first outcome: 32 zero bytes. */
+export const GENESIS_DIGEST: Uint8Array = new Uint8Array(32);
+
+const DIGEST_BYTES = 32;
+const HEAD_BYTES = DIGEST_BYTES + 4;
+
+/** The chain of digests that follows a given digest. It reuses one buffer for the bytes to be hashed. */
+export class DigestChain {
+  /** Starts with the last digest: the next digest covers it first. */
+  #buffer = Buffer.alloc(16_384);
+
+  constructor(from: Uint8Array = GENESIS_DIGEST) {
+    this.#buffer.set(from);
+  }
+
+  /** The last digest; 32 bytes. */
+  get last(): Uint8Array {
+    return Uint8Array.from(this.#buffer.subarray(0, DIGEST_BYTES));
+  }
+
+  /**
+   * The next digest: SHA-256(last ‖ byte length of the command as 32 bits big-endian ‖ command bytes ‖ outcome text in UTF-8).
+   * 64 hex digits with `0x`.
+   */
+  next(command: Uint8Array, text: string): string {
+    // One UTF-16 code unit takes at most three bytes in UTF-8.
+    const room = HEAD_BYTES + command.length + text.length * 3;
+    if (room > this.#buffer.length) this.#buffer = Buffer.concat([this.#buffer], room * 2);
+    const buffer = this.#buffer;
+    buffer.writeUInt32BE(command.length, DIGEST_BYTES);
+    buffer.set(command, HEAD_BYTES);
+    const textStart = HEAD_BYTES + command.length;
+    const length = textStart + buffer.write(text, textStart, 'utf8');
+    const hex = hash('sha256', buffer.subarray(0, length), 'hex');
+    buffer.write(hex, 'hex');
+    return `0x${hex}`;
+  }
+}
+
+/** A digest as records have it: 64 hex digits with `0x`. */
+export function formatDigest(digest: Uint8Array): string {
+  return `0x${Buffer.from(digest.buffer, digest.byteOffset, digest.byteLength).toString('hex')}`;
 }

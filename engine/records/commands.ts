@@ -205,7 +205,7 @@ export const EndRelay = record({
   ),
 });
 
-/** Every command kind's current schema. */
+/** The table of commands: every kind's current schema. */
 export const commandSchemas = {
   OpenMarket, PlaceOrder, CancelOrder, CancelOrders, CancelAll, CancelAfter, ReduceOrder, CancelOrdersBelow, AdvanceClock, SubmitSettlement,
   SettleFill, FailFill, RecordTransfer, RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket, HalveMarket,
@@ -240,7 +240,5 @@ export type RequestRelay = Static<typeof RequestRelay>;
 export type SubmitRelay = Static<typeof SubmitRelay>;
 export type EndRelay = Static<typeof EndRelay>;
 
-export type Command
-  = | OpenMarket | PlaceOrder | CancelOrder | CancelOrders | CancelAll | CancelAfter | ReduceOrder | CancelOrdersBelow | AdvanceClock
-    | SubmitSettlement | SettleFill | FailFill | RecordTransfer | RecordRedemption | RecordProposal | RecordDispute | RecordRejection
-    | ResolveMarket | HalveMarket | AdvanceChain | PassOverAnchor | SyncPosition | RecordPrice | RequestRelay | SubmitRelay | EndRelay;
+export type CommandKind = keyof typeof commandSchemas;
+export type Command = { readonly [K in CommandKind]: Static<(typeof commandSchemas)[K]> }[CommandKind];

@@ -84,6 +84,9 @@ export const ChainFact = record({ chainId: ChainId, block: Position, logIndex: P
 export const Category = Type.Union([
   Type.Literal('defi'), Type.Literal('protocol'), Type.Literal('stablecoin'), Type.Literal('general'),
 ]);
+export type Category = Static<typeof Category>;
+/** In the order of their numbers in MarketFactory.sol. */
+export const CATEGORIES: readonly Category[] = Category.anyOf.map((each) => each.const);
 
 export const MarketKind = Type.Union([Type.Literal('standard'), Type.Literal('quick')]);
 

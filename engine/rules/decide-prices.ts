@@ -5,7 +5,7 @@ import { NO, YES } from '../records/fields.js';
 import { boundaryAt, dueBoundary, lateAt, servedBy, unresolvedMarkets } from './boundaries.js';
 import { rejected } from './cancelled.js';
 import { MAX_BOUNDARY_MARKETS, MAX_PRICE_LEAD_MS, MAX_QUICK_S, MIN_QUICK_S } from './limits.js';
-import type { Boundary, CountedPrice, Market, Observation, State } from './state.js';
+import type { Boundary, CountedPrice, Market, RecordedPrice, State } from './state.js';
 
 export function decideRecordPrice(state: State, command: RecordPrice): Event[] {
   const { asset, source, rank, price, publishedAt } = command;
@@ -53,12 +53,12 @@ export function knownPrices(state: State, { marketId, quick }: MarketOpened, ifO
   return events;
 }
 
-function priceOf(boundary: Boundary | undefined): Observation | undefined {
+function priceOf(boundary: Boundary | undefined): RecordedPrice | undefined {
   return boundary?.decided === true ? boundary.best : undefined;
 }
 
 /** The boundary's price is this one: for each of its markets, in the order of opening. */
-function priceEvents(state: State, boundary: Boundary, observation: Observation): Event[] {
+function priceEvents(state: State, boundary: Boundary, observation: RecordedPrice): Event[] {
   const price = counted(observation);
   return unresolvedMarkets(state, boundary).flatMap((market): Event[] => {
     const { marketId, quick } = market;

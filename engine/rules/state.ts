@@ -38,10 +38,10 @@ export interface Market {
 export type Books = readonly [Book, Book];
 
 /** A price that a source has published. `publishedAt` is in milliseconds since the Unix epoch. */
-export type Observation = Pick<RecordPrice, 'source' | 'rank' | 'price' | 'publishedAt'>;
+export type RecordedPrice = Pick<RecordPrice, 'source' | 'rank' | 'price' | 'publishedAt'>;
 
 /** A price that counts for a quick market. */
-export type CountedPrice = Omit<Observation, 'rank'>;
+export type CountedPrice = Omit<RecordedPrice, 'rank'>;
 
 /** A time at which quick markets on an asset start or end. They all have the same price there. */
 export interface Boundary {
@@ -49,7 +49,7 @@ export interface Boundary {
   /** Unix seconds. */
   readonly time: number;
   /** The best observation so far; undefined until there is one. */
-  best: Observation | undefined;
+  best: RecordedPrice | undefined;
   /** `best` counts: later observations change nothing. */
   decided: boolean;
   /** No observation came in time. One that comes later still counts. */

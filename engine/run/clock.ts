@@ -6,7 +6,7 @@ import type { Report } from '../report.js';
 import { pause, steady } from '../waiting.js';
 import type { Replica } from './replica.js';
 
-export interface ClockOptions {
+export interface EngineClockOptions {
   readonly log: Log;
   /** A replica that records outcomes. */
   readonly replica: Pick<Replica, 'view' | 'ready' | 'recording' | 'outcomeOf'>;
@@ -25,7 +25,7 @@ export interface ClockOptions {
  * Ticks until `signal` aborts. When one command cannot do all the due work, the next one follows at once. A tick waits while the log
  * cannot be reached, and while time may not pass. Rejects when the engine has stopped.
  */
-export function runClock(options: ClockOptions): Promise<void> {
+export function runClock(options: EngineClockOptions): Promise<void> {
   const { replica, now, mayPass = () => true, signal, tickMs = 1_000, standbyMs = 5_000, report } = options;
   return startRounds({
     async round() {
@@ -41,7 +41,7 @@ export function runClock(options: ClockOptions): Promise<void> {
 }
 
 /** Appends AdvanceClock; returns whether the command caused events, in which case more work may be due. */
-async function advanceClock({ log, replica }: ClockOptions, at: number): Promise<boolean> {
+async function advanceClock({ log, replica }: EngineClockOptions, at: number): Promise<boolean> {
   const record = { id: checkedRecordId(`clock:${at}:${replica.view.position}`), data: encodeCommand({ kind: 'AdvanceClock', v: 1, at }) };
   const position = await log.append('commands', [record]);
   const { events } = await replica.outcomeOf(position, record.id);

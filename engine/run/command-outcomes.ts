@@ -1,7 +1,7 @@
 /** Outcomes as they are computed, for the code that waits for one: the writers that answer clients, and the projections' wake-up. */
 import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
 import type { Step } from './engine.js';
-import { replaced } from '../log/known.js';
+import { replaced } from '../log/tail.js';
 import { LogUnavailable, type Log } from '../log/log.js';
 
 /** How many of the latest outcomes are kept in memory; a power of two. */

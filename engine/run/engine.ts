@@ -1,9 +1,8 @@
 /** The deterministic engine: recorded commands in, outcomes and digests out. No clock, no randomness, no I/O. */
 import { moveCursor } from '../rules/chain-cursor.js';
-import { decodeCommand, outcomeText, type CommandOutcome } from '../records/codec.js';
+import { decodeCommand, outcomeText, DigestChain, type CommandOutcome } from '../records/codec.js';
 import type { Command } from '../records/commands.js';
 import { decide } from '../rules/decide.js';
-import { DigestChain } from '../records/digest.js';
 import { advance, evolve } from '../rules/evolve.js';
 import { emptyState, type State } from '../rules/state.js';
 

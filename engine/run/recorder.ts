@@ -1,9 +1,8 @@
 /** Records the outcomes of a replica's steps in the log, or stands by while another engine records them. */
-import { fittingRecords } from '../log/append-check.js';
-import { shorter } from '../log/known.js';
+import { fittingRecords } from '../log/appender.js';
+import { shorter } from '../log/tail.js';
 import { BrokenSequence, LogUnavailable, WrongPosition, type Log, type NewRecord } from '../log/log.js';
-import { decodeOutcome, encodeOutcome } from '../records/codec.js';
-import { writerIds } from '../records/writer-ids.js';
+import { decodeOutcome, encodeOutcome, writerIds } from '../records/codec.js';
 import { backoffMs, createBell, pause, retrying, type Bell } from '../waiting.js';
 import type { Step } from './engine.js';
 import { HistoryDiffers } from './history-differs.js';

@@ -2,9 +2,8 @@
  * The replica follows the recorded commands and steps the engine with each, so it knows every outcome as soon as the command is in the log.
  * With a recorder it also writes the outcomes. Without one it compares them with the outcomes that another process writes.
  */
-import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
-import { formatDigest } from '../records/digest.js';
-import { fewerCommands, rangeOf } from '../log/known.js';
+import { decodeOutcome, formatDigest, type CommandOutcome } from '../records/codec.js';
+import { fewerCommands, rangeOf } from '../log/tail.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type Log } from '../log/log.js';
 import { createChecker } from './checker.js';
 import { createEngine, type Engine, type Step } from './engine.js';
@@ -78,7 +77,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     : createRecorder({ log, from: recorded, report, signal, failed, takeoverMs: TAKEOVER_MS, ...options.record });
   const sink = recorder ?? createChecker({ log, signal, failed, report: (level, text) => { report(text, { level }); } });
   const listeners: ((step: Step) => void)[] = [];
-  const begin = createBeginning(engine, commands);
+  const catchUp = createCatchUp(engine, commands);
   const snapshots = createSnapshotTaker(engine, { folder: snapshotDirectory, every: options.snapshotEvery, report });
   const done = runToEnd(() => follow({
     engine, log, sink, recorded, signal, snapshots,
@@ -86,12 +85,12 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
       outcomes.publish(step, id);
       for (const listener of listeners) listener(step);
     },
-    batchDone: () => { begin.look(); },
+    batchDone: () => { catchUp.look(); },
   }), {
     stopped: options.signal, failure: failing.signal,
     ended(reason, hasFailed) {
       outcomes.close(reason, { hasFailed });
-      begin.end(reason);
+      catchUp.end(reason);
     },
     // The next start finds by it what the log has lost, and refuses to go on without that. A stop may come before the loss is noticed, and before
     // the last outcomes are written.
@@ -99,10 +98,10 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   });
   done.catch(() => undefined);
   return {
-    view: viewOf(engine), caughtUp: begin.caughtUp, recording: recorder, done,
+    view: viewOf(engine), caughtUp: catchUp.caughtUp, recording: recorder, done,
     outcomeOf: (position, id) => outcomes.outcomeOf(position, id),
     onStep: (listener) => { listeners.push(listener); },
-    get ready() { return begin.isOver(); },
+    get ready() { return catchUp.isOver(); },
   };
 }
 
@@ -126,7 +125,7 @@ async function runToEnd(work: () => Promise<void>, { stopped, failure, ended, sn
 }
 
 /** Tells when the engine has decided every command that was in the log at the start. */
-function createBeginning({ state }: Engine, length: number) {
+function createCatchUp({ state }: Engine, length: number) {
   let over = false;
   let look = (): void => undefined;
   let end: (reason: Error) => void = () => undefined;

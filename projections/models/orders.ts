@@ -1,6 +1,6 @@
 /** The `orders` projection: every order with its remaining size, and the book levels of the resting orders, now and in the past. */
 import type {
-  FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
+  FillFailed, FillMatched, FillSettled, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
 } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
@@ -10,9 +10,9 @@ import {
 
 /**
  * `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. `size` is as signed, or as reduced since:
- * `reductions` has what an order was reduced to, and by how much. `open_orders` counts each trader's open orders per market, without zeros;
- * `chain_id` is null for a market that was never opened. `order_messages` has each position at which something happened to one of the trader's
- * orders: those of the messages in the trader's channel of the streams.
+ * `reductions` has what an order was reduced to, and by how much. Open orders are not counted here, since every order would pay for it; a
+ * trader has no more than MAX_OPEN_ORDERS of them, and `orders_open_by_trader` finds these. `order_messages` has each position at which
+ * something happened to one of the trader's orders: those of the messages in the trader's channel of the streams.
  */
 const TABLES = [`
 create table orders (
@@ -42,17 +42,6 @@ create table reductions (
   at_ms bigint not null,
   primary key (order_number, position)
 )`, `
-create table open_orders (
-  trader bytea not null,
-  market_id bytea not null,
-  chain_id bigint,
-  orders bigint not null,
-  primary key (trader, market_id)
-)`, `
-create table order_markets (
-  market_id bytea primary key,
-  chain_id bigint not null
-)`, `
 create table order_messages (
   trader bytea not null,
   position bigint not null,
@@ -66,42 +55,22 @@ const LOAD_ORDERS = {
     from orders where number = any ($1::bigint[])`,
 };
 
-const ADD_MARKETS = {
-  name: 'add_order_markets',
-  text: 'insert into order_markets (market_id, chain_id) select * from unnest($1::bytea[], $2::bigint[])',
-};
-
-/**
- * Writes new orders, the changed fields of older ones, and the counts of open ones. One statement, because each statement costs a round trip.
- * $23 is 1 for an older order that is open again, and -1 for one that is open no more.
- */
+/** Writes new orders and the changed fields of older ones. One statement, because each statement costs a round trip. */
 const WRITE_ORDERS = {
   name: 'write_orders',
   text: `
     with changed as (
       update orders set remaining = now.remaining, status = now.status, closed_at_ms = now.closed_at_ms,
         closed_position = now.closed_position, close_reason = now.close_reason
-      from unnest($17::bigint[], $18::numeric[], $19::smallint[], $20::bigint[], $21::bigint[], $22::text[], $23::smallint[])
-        as now (number, remaining, status, closed_at_ms, closed_position, close_reason, change)
+      from unnest($17::bigint[], $18::numeric[], $19::smallint[], $20::bigint[], $21::bigint[], $22::text[])
+        as now (number, remaining, status, closed_at_ms, closed_position, close_reason)
       where orders.number = now.number
-      returning orders.trader, orders.market_id, now.change
-    ), made as (
-      insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
-        remaining, status, closed_at_ms, closed_position, close_reason)
-      select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
-        $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::numeric[], $13::smallint[], $14::bigint[], $15::bigint[],
-        $16::text[])
-      returning trader, market_id, case when status = 0 then 1 else 0 end as change
-    ), counted as (
-      select trader, market_id, sum(change) as change from (select * from changed union all select * from made) each
-      group by trader, market_id having sum(change) <> 0
     )
-    merge into open_orders
-    using (select trader, market_id, chain_id, change from counted left join order_markets using (market_id)) as counted
-      on open_orders.trader = counted.trader and open_orders.market_id = counted.market_id
-    when matched and open_orders.orders + counted.change = 0 then delete
-    when matched then update set orders = open_orders.orders + counted.change
-    when not matched then insert (trader, market_id, chain_id, orders) values (counted.trader, counted.market_id, counted.chain_id, counted.change)`,
+    insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
+      remaining, status, closed_at_ms, closed_position, close_reason)
+    select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
+      $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::numeric[], $13::smallint[], $14::bigint[], $15::bigint[],
+      $16::text[])`,
 };
 
 /** Writes reductions, and the new sizes of their orders. Few batches have any. */
@@ -155,11 +124,9 @@ interface Changes {
   readonly older: Set<number>;
   readonly steps: { readonly event: Step; readonly outcome: FoldedOutcome }[];
   readonly settled: { readonly event: FillSettled; readonly outcome: FoldedOutcome }[];
-  readonly opened: MarketOpened[];
 }
 
 const ORDER_EVENTS: Handlers<Changes> = {
-  MarketOpened: ({ opened }, event) => { opened.push(event); },
   OrderAccepted: ({ accepted }, event, { position, at }) => { accepted.set(event.orderNumber, { event, position, at }); },
   FillMatched: changeBoth, FillFailed: changeBoth,
   OrderCancelled: changeOne, OrderReduced: changeOne, OrderReinstated: changeOne,
@@ -167,7 +134,7 @@ const ORDER_EVENTS: Handlers<Changes> = {
 };
 
 export const orders: Projection = {
-  name: 'orders', version: 5, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 6, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const open = remember<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();
@@ -193,26 +160,18 @@ function touch({ accepted, older }: Changes, number: number): void {
 }
 
 async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: Remembered<number, OrderState>): Promise<void> {
-  const changes = foldEvents(ORDER_EVENTS, batch, {
-    accepted: new Map(), older: new Set<number>(), steps: [], settled: [], opened: [],
-  });
-  const { accepted, older, steps, opened } = changes;
-  if (opened.length > 0) {
-    await query(ADD_MARKETS, [byteaArray(opened.map(({ marketId }) => marketId)), int8Array(opened.map(({ chainId }) => chainId))]);
-  }
+  const changes = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [], settled: [] });
+  const { accepted, older, steps } = changes;
   if (accepted.size === 0 && older.size === 0) {
     await writeMessages(changes, new Map(), query);
     return;
   }
   const changed = [...older];
   const states = await statesOf(changed, open, query);
-  const isOpen = (number: number) => Number(stateOf(states, number).status === OPEN);
-  const wasOpen = changed.map(isOpen);
   for (const [number, { event }] of accepted) states.set(number, openWith(event.trader, BigInt(event.size)));
   for (const { event, outcome } of steps) apply(event, outcome, states);
   await query(WRITE_ORDERS, [
     ...newColumns([...accepted.values()], states), int8Array(changed), ...stateColumns(changed.map((number) => stateOf(states, number))),
-    int2Array(changed.map((number, i) => isOpen(number) - (wasOpen[i] ?? 0))),
   ]);
   await Promise.all([writeReductions(steps, query), writeMessages(changes, states, query)]);
   for (const [number, state] of states) {

@@ -84,7 +84,10 @@ const WRITE_SUBMISSIONS = {
     on conflict (tx_hash, fill) do nothing`,
 };
 
-/** Writes settlements; a settled or failed trade does not change. Returns each trade's market, and when it matched: a failed one leaves that minute's volume. */
+/**
+ * Writes settlements; a settled or failed trade does not change. Returns each trade's market, and when it matched: a failed one leaves that
+ * minute's volume.
+ */
 const SETTLE_TRADES = {
   name: 'settle_trades',
   text: `

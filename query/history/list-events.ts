@@ -141,6 +141,7 @@ export const listEvents = defineEndpoint({
     }),
     event: inQuery('event', kind.optional(kind.oneOf(EVENT_TYPES)), { description: 'Only entries with an event of this type.', example: 'FillMatched' }),
   },
+  shownLimit: { name: 'maxEventsPerPage', value: EVENTS_LIMIT.max, description: 'Most records of the history in an answer.' },
   answer: {
     description: 'A page of the history.',
     schema: field.answer('HistoryPage', {

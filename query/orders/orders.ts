@@ -67,8 +67,8 @@ interface OpenOrders {
 }
 
 /**
- * Parameters: $1 trader, $2 the filter's, $3 before, $4 limit. The JSON is built as text, because `next` is not always present. The counts of
- * all orders are kept per market.
+ * Parameters: $1 trader, $2 the filter's, $3 before, $4 limit. The JSON is built as text, because `next` is not always present. The
+ * count reads the index of a trader's open orders, of which there are MAX_OPEN_ORDERS at most.
  */
 function openOrders({ name, projections, from, filter, item }: OpenOrders): Statement {
   return { name, text: `
@@ -79,7 +79,7 @@ function openOrders({ name, projections, from, filter, item }: OpenOrders): Stat
       order by orders.number desc limit $4::integer
     )
     select '{"orders":[' || coalesce(string_agg(item, ',' order by number desc), '') || '],"count":'
-        || (select coalesce(sum(orders), 0) from open_orders where trader = $1 and ${filter})
+        || (select count(*) from ${from} where trader = $1 and status = 0 and ${filter})
         || case when count(*) = $4 then ',"next":' || min(number) else '' end || '}' as body,
       case when count(*) = $4 then json_build_array(min(number))::text end as last, ${positionOf(projections)} as position
     from page` };
@@ -103,6 +103,7 @@ export const listOrders = defineEndpoint({
     marketId: inQuery('market', kind.optional(kind.marketId), { description: 'Only orders in this market.', example: example.marketId }),
     ...pages,
   },
+  shownLimit: { name: 'maxOrdersPerPage', value: ORDERS_LIMIT.max, description: 'Most open orders in an answer.' },
   answer: {
     description: 'The open orders.',
     schema: field.answer('OpenOrders', { orders: Type.Array(field.answer('OpenOrder', openOrder)), count: AllOpen, next: field.Next, nextCursor: NextCursor }),

@@ -65,6 +65,7 @@ export function createBooks(): Books {
         case 'OrderReduced': change(event, -BigInt(event.reduced)); break;
         case 'FillMatched': change(makerPlace(event), -BigInt(event.size)); break;
         case 'OrderCancelled': if (event.rested !== '0') change(event, -BigInt(event.rested)); break;
+        default:
       }
     },
     end(telling) {

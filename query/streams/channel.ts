@@ -43,9 +43,10 @@ function channelOf(text: string): Channel {
       const asset = kind.valueOf('channels', kind.asset, value);
       return { kind: form, name: `prices:${asset}`, asset };
     }
-    case 'markets': if (rest.length === 0) return { kind: form, name: form };
+    default:
+      if (text === 'markets') return { kind: text, name: text };
+      throw refused(`${JSON.stringify(text.slice(0, 100))} is not a channel: a channel is ${FORMS}`);
   }
-  throw refused(`${JSON.stringify(text.slice(0, 100))} is not a channel: a channel is ${FORMS}`);
 }
 
 function refused(message: string): RequestError {

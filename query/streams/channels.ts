@@ -250,8 +250,8 @@ function tellMarket(thread: Thread, event: Event, telling: Telling): void {
     case 'MarketClosed': say(thread, telling, 'expired', market); break;
     case 'ResolutionProposed':
       say(thread, telling, 'proposed', {
-        ...market, assertionId: quoted(event.assertionId), proposer: quoted(event.proposer), proposedOutcome: event.outcome, bondAmount: quoted(event.bond),
-        assertionTime: event.assertionTime, expirationTime: event.expirationTime,
+        ...market, assertionId: quoted(event.assertionId), proposer: quoted(event.proposer), proposedOutcome: event.outcome,
+        bondAmount: quoted(event.bond), assertionTime: event.assertionTime, expirationTime: event.expirationTime,
       });
       break;
     case 'ResolutionDisputed':
@@ -260,6 +260,7 @@ function tellMarket(thread: Thread, event: Event, telling: Telling): void {
     case 'ResolutionRejected': say(thread, telling, 'rejected', { ...market, assertionId: quoted(event.assertionId) }); break;
     case 'MarketResolved': say(thread, telling, 'resolved', { ...market, winningOutcome: event.winningOutcome }); break;
     case 'MarketHalved': say(thread, telling, 'halved', market); break;
+    default:
   }
 }
 

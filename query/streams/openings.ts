@@ -110,8 +110,10 @@ async function pricesAt({ db, position }: At, { asset, name }: Channel & { kind:
   const { price, source } = newest;
   return {
     kind: 'prices', last, publishedAt,
-    newest: price === null || source === null ? undefined : priceMessage(
-      { name, last: Number(before?.position ?? -1) }, { position: last, at: Number(newest.at_ms) }, { asset, price, publishedAt, source }),
+    newest: price === null || source === null
+      ? undefined
+      : priceMessage(
+          { name, last: Number(before?.position ?? -1) }, { position: last, at: Number(newest.at_ms) }, { asset, price, publishedAt, source }),
   };
 }
 
@@ -138,4 +140,3 @@ export async function learnAt({ db, position }: At, { orders, fills }: Unknown, 
     orders: known.map(stateOf), fills: markets.map(({ number, market }) => ({ fill: Number(number), marketId: market })),
   };
 }
-

@@ -113,7 +113,9 @@ export function createOwnOrders(): OwnOrders {
             order.cancelled = true;
             tell(account, telling, 'cancelled', order, { reason: quoted(event.reason) });
           } else tell(account, telling, event.type === 'OrderReduced' ? 'reduced' : 'reinstated', order, { size: event.size });
+          break;
         }
+        default:
       }
     },
     end() {

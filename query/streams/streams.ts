@@ -119,7 +119,9 @@ interface Parts {
 /** The pieces of a stream: its beginning, what the log has, and what comes. */
 function eventsOf({ beginning, isNew, reader, ended, onError }: Parts): Pieces {
   const { first, position, deliveries } = beginning;
-  let begins: Uint8Array | undefined = Buffer.concat([RETRY, ...first === undefined ? [] : [first.events], ...isNew ? [new Heartbeat(position).comment] : []]);
+  let begins: Uint8Array | undefined = Buffer.concat([
+    RETRY, ...first === undefined ? [] : [first.events], ...isNew ? [new Heartbeat(position).comment] : [],
+  ]);
   let isCatchingUp = true;
 
   const nextOfLog = async (): Promise<IteratorResult<Uint8Array>> => {

@@ -4,7 +4,7 @@ import type { Scope } from '../api/scopes.js';
 import type { StoredToken, TokenStore, Tokens } from './token-store.js';
 import { digestOf, SECRET_BYTES, tokenOf } from './token.js';
 
-export interface AskedToken {
+export interface TokenRequest {
   readonly name: string;
   readonly scopes: readonly Scope[];
   /** Seconds until it expires; absent: it does not. */
@@ -18,26 +18,26 @@ export interface IssuedToken {
 }
 
 /** A live token has this name. The message says what to do. */
-export class NameTaken extends Error {
+export class DuplicateTokenName extends Error {
   constructor(name: string, id: number) {
     super(`bearer token ${id} has the name ${name}: choose another name, or revoke that token first`);
-    this.name = 'NameTaken';
+    this.name = 'DuplicateTokenName';
   }
 }
 
-/** Throws NameTaken: a name that several live tokens had would not say which one to revoke. */
-export function issueToken(store: TokenStore, asked: AskedToken): Promise<IssuedToken> {
+/** Throws DuplicateTokenName: a name that several live tokens had would not say which one to revoke. */
+export function issueToken(store: TokenStore, request: TokenRequest): Promise<IssuedToken> {
   return store.alone(async (tokens) => {
-    const holder = (await tokens.list()).find(({ name, state }) => name === asked.name && state === 'live');
-    if (holder !== undefined) throw new NameTaken(asked.name, holder.id);
-    return addToken(tokens, asked);
+    const holder = (await tokens.list()).find(({ name, state }) => name === request.name && state === 'live');
+    if (holder !== undefined) throw new DuplicateTokenName(request.name, holder.id);
+    return addToken(tokens, request);
   });
 }
 
 /** Adds a token without a look at its name. */
-export async function addToken(tokens: Tokens, asked: AskedToken): Promise<IssuedToken> {
+export async function addToken(tokens: Tokens, request: TokenRequest): Promise<IssuedToken> {
   const text = tokenOf(randomBytes(SECRET_BYTES));
   const sha256 = digestOf(text);
   if (sha256 === undefined) throw new TypeError('a token that was just made has no digest');
-  return { text, stored: await tokens.add({ ...asked, sha256 }) };
+  return { text, stored: await tokens.add({ ...request, sha256 }) };
 }

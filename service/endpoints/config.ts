@@ -8,17 +8,10 @@ import { marketsAhead } from '../../command/quick/terms.js';
 import { cancelTypes, orderTypes, requestTypes } from '../../command/signing/typed-data.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
-import { MAX_CLAIM_ENTRIES } from '../../query/claims.js';
-import { EVENTS_LIMIT } from '../../query/history/events.js';
-import { ORDERS_LIMIT } from '../../query/orders/orders.js';
-import { HOLDER_ENTRIES } from '../../query/positions.js';
+import { readEndpoints } from '../../query/endpoints.js';
 import { mostPriceStreams } from '../../query/price-stream.js';
-import { QUICK_MARKET_ENTRIES } from '../../query/quick-markets.js';
-import { MAX_SETTLEMENTS } from '../../query/settlements.js';
-import { ACTIVITY_ENTRIES, TRADE_ENTRIES, USER_ACTIVITY_LIMIT } from '../../query/trades.js';
 import * as field from '../../engine/records/answer-fields.js';
-import { MAX_BODY_BYTES } from '../api/body.js';
-import { defineEndpoint, type Reply } from '../api/endpoint.js';
+import { MAX_BODY_BYTES, defineEndpoint, type Endpoint, type Reply } from '../api/endpoint.js';
 import * as example from '../api/examples.js';
 import type { Collateral } from '../../command/chain/chain-check.js';
 import { NO_CHAIN } from '../../command/signing/no-chain.js';
@@ -53,14 +46,19 @@ const NO_CONTRACTS: Readonly<Record<keyof Contracts, null>> = {
 
 interface Limit {
   readonly description: string;
-  readonly of: (config: Config) => number;
+  readonly of: (config: Limiting) => number;
 }
 
+type LimitSetting = 'rateLimitOrders' | 'rateLimitReads' | 'maxOpenOrders' | 'relayGasPerOwner' | 'relayGasPerToken' | 'maxPriceStreamsPerAddress';
+type Limiting = Pick<Config, LimitSetting | 'maxConnections'>;
+
 const fixed = (value: number, description: string): Limit => ({ description, of: () => value });
-type LimitSetting = 'rateLimitOrders' | 'rateLimitReads' | 'maxOpenOrders' | 'relayGasPerOwner' | 'relayGasPerToken'
-  | 'maxPriceStreamsPerAddress';
 const setting = (name: LimitSetting, description: string): Limit =>
   ({ description, of: (config) => config[name] });
+
+/** The limits of answers, from the endpoints that have them. */
+const ofAnswers = Object.fromEntries((readEndpoints as readonly Endpoint[]).flatMap(({ shownLimit }) => (
+  shownLimit === undefined ? [] : [[shownLimit.name, fixed(shownLimit.value, shownLimit.description)]])));
 
 /** The limits that clients are told, each with the value that is enforced. */
 const limits = {
@@ -70,15 +68,7 @@ const limits = {
   maxBodyBytes: fixed(MAX_BODY_BYTES, 'Largest body of a request.'),
   maxOpenOrders: setting('maxOpenOrders', 'Most open orders of one trader, in all markets together.'),
   maxFillsPerOrder: fixed(WORK_LIMIT, 'Most matches of an incoming order. What remains is cancelled.'),
-  maxOrdersPerPage: fixed(ORDERS_LIMIT.max, 'Most open orders in an answer.'),
-  maxHolders: fixed(HOLDER_ENTRIES, 'Most holders in an answer.'),
-  maxActivity: fixed(ACTIVITY_ENTRIES, 'Most trades in a market\'s activity.'),
-  maxTrades: fixed(TRADE_ENTRIES, 'Most trades in a market\'s trade history.'),
-  maxUserActivity: fixed(USER_ACTIVITY_LIMIT.max, 'Most entries in each list of a user\'s activity.'),
-  maxSettlementsPerPage: fixed(MAX_SETTLEMENTS, 'Most pending or failed trades in an answer.'),
-  maxClaimsPerPage: fixed(MAX_CLAIM_ENTRIES, 'Most pending or failed claims in an answer.'),
-  maxEventsPerPage: fixed(EVENTS_LIMIT.max, 'Most records of the history in an answer.'),
-  maxQuickMarkets: fixed(QUICK_MARKET_ENTRIES, 'Most quick markets in the history of an asset.'),
+  ...ofAnswers,
   maxPriceStreams: { description: 'Most open price streams of one process.', of: mostPriceStreams },
   maxPriceStreamsPerAddress: setting('maxPriceStreamsPerAddress', 'Most of them of one client address; 0 = no limit.'),
   maxRelayDeadlineS: fixed(MAX_DEADLINE_S, 'How far ahead the deadline of a relayed action may be at most.'),
@@ -90,6 +80,10 @@ const limits = {
   readsPerWindow: setting('rateLimitReads', 'Most reads per client address and window; 0 = no limit.'),
 } as const satisfies Record<string, Limit>;
 
+function limitsOf(config: Limiting): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit.of(config)]));
+}
+
 /** The schema of the limits in the answer. */
 export const Limits = field.answer('Limits', Object.fromEntries(Object.entries(limits).map(([name, { description }]) => [name, field.integer(description)])), {
   description: 'All limits by name; a name of a time or a size ends with its unit.',
@@ -98,14 +92,13 @@ export const Limits = field.answer('Limits', Object.fromEntries(Object.entries(l
 /** The handler of `GET /api/v1/config`. */
 export function configHandler({ config, chains, now }: ConfigParts): () => Reply {
   const { cancelAuth, quickAssets: assets, priceSources: sources, quickIntervalS: intervalS } = config;
-  const shownLimits = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit.of(config)]));
   const answered = () => chains.length === 0
     ? [noChain(config)]
     : chains.map(({ chain, collateral, configured }) => shown(chain, collateral() ?? null, configured));
   return () => ({
     body: JSON.stringify({
       serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes: signedTypes, cancelAuth,
-      prices: { assets, sources }, quickMarkets: { intervalS, ahead: marketsAhead(intervalS) }, limits: shownLimits,
+      prices: { assets, sources }, quickMarkets: { intervalS, ahead: marketsAhead(intervalS) }, limits: limitsOf(config),
     }),
   });
 }
@@ -151,7 +144,7 @@ const SignedActionAnswer = field.answer('SignedAction', {
     name: Type.String(), version: Type.String(), chainId: field.ChainId, verifyingContract: field.Address,
   }), 'EIP-712 domain; null until the stablecoin has been read.'),
   types: Type.Record(Type.String(), typedData, { description: 'EIP-712 types.' }),
-  nonce: field.answer('NonceTold', {
+  nonce: field.answer('NonceSource', {
     kind: Type.String(), contract: field.orNull(field.Address, 'The contract that gives the next nonce; null if none does.'),
     call: field.orNull(Type.String(), 'The view that gives the next nonce; null if there is none.'), meaning: Type.String(),
   }, { description: 'What the message\'s nonce is.' }),
@@ -186,7 +179,7 @@ const ChainAnswer = field.answer('Chain', {
     description: 'Every message that users sign, by the name of the relayer\'s endpoint, or `order`, `cancel`, `cancel-orders`, `cancel-all`, `cancel-after`, '
       + '`reduce`, `bond-permit`: domain, types and nonce. A batch item is signed as `ctf-redemption`. Without a chain, only those about orders.',
   }),
-  relayer: field.orNull(field.answer('RelayerTold', {
+  relayer: field.orNull(field.answer('RelayerSettings', {
     address: field.Address, actions: Type.Array(Type.String(), { description: 'Names of the endpoints below /api/v1/relayer/.' }),
   }), 'Who sends relayed transactions; null if nothing is relayed on the chain.'),
   quickOperator: field.orNull(field.Address, 'Who creates and resolves quick markets; null if the chain has none.'),
@@ -199,11 +192,11 @@ export const Configuration = field.answer('Configuration', {
     Order: typedData, CancelOrder: typedData, CancelOrders: typedData, CancelAll: typedData, CancelAfter: typedData, ReduceOrder: typedData,
   }, { description: 'EIP-712 types of what traders sign in the orderDomain.' }),
   cancelAuth: field.oneOf(['required', 'open'], 'Whether a cancel needs the trader\'s signature.'),
-  prices: field.answer('PricesTold', {
+  prices: field.answer('PriceSettings', {
     assets: Type.Array(field.Asset, { description: 'Assets that have prices, and quick markets on the chains with a quickOperator.' }),
     sources: Type.Array(SourceName, { description: 'Where prices come from, the best first; empty: nowhere, so no quick market is made.' }),
   }),
-  quickMarkets: field.answer('QuickMarketsTold', {
+  quickMarkets: field.answer('QuickMarketSettings', {
     intervalS: field.integer('Length of a quick market, in seconds. Quick markets start at its multiples since the Unix epoch.', 1),
     ahead: field.integer('How many quick markets of each asset are made ahead of the one that runs.', 1),
   }),
@@ -240,14 +233,10 @@ export const getConfig = defineEndpoint({
         cancelAuth: 'required',
         prices: { assets: ['BTC', 'ETH'], sources: ['pyth', 'coinbase', 'binance'] },
         quickMarkets: { intervalS: 900, ahead: 2 },
-        limits: {
-          minPrice: 1, maxPrice: 999_999, minExpirationS: 60, maxBodyBytes: 65_536, maxOpenOrders: 5_000, maxFillsPerOrder: 2_500,
-          maxOrdersPerPage: 1_000, maxHolders: 10, maxActivity: 50, maxTrades: 100, maxUserActivity: 100,
-          maxSettlementsPerPage: 1_000, maxClaimsPerPage: 1_000, maxEventsPerPage: 1_000,
-          maxQuickMarkets: 100, maxPriceStreams: 5_000, maxPriceStreamsPerAddress: 64,
-          maxRelayDeadlineS: 2_592_000, maxRedemptionsPerBatch: 20, relayGasPerOwnerAndHour: 20_000_000, relayGasPerTokenAndHour: 1_000_000_000,
-          rateLimitWindowS: 60, ordersPerWindow: 6_000, readsPerWindow: 6_000,
-        },
+        limits: limitsOf({
+          rateLimitOrders: 6_000, rateLimitReads: 6_000, maxOpenOrders: 5_000, relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000,
+          maxPriceStreamsPerAddress: 64, maxConnections: 10_000,
+        }),
       },
     },
   },

@@ -47,24 +47,24 @@ const readiness = {
   clock: { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 1, databaseAheadMs: 0, historyAheadMs: -412 },
   databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
   disk: { directory: 'DATA_DIR', freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
-  readModels: { position: 4_217, lag: 0 }, feeds: [{ topic: 'fills.v1', standby: false, position: 4_217, lag: 1, trouble: null, topicTrouble: null }],
-  intakes: [{ standby: false, position: 4_217, lag: 1, trouble: null, kafkaTrouble: null }],
-  lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
+  readModels: { position: 4_217, lag: 0 }, feeds: [{ topic: 'fills.v1', standby: false, position: 4_217, lag: 1, problem: null, topicProblem: null }],
+  intakes: [{ standby: false, position: 4_217, lag: 1, problem: null, kafkaProblem: null }],
+  lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, problem: null }],
   relays: [{
-    chainId: 31_337, address: example.maker, standby: false, openRelays: 1, trouble: null,
-    keeper: { standby: false, dueProposals: 2, overdueProposals: 0, trouble: null },
+    chainId: 31_337, address: example.maker, standby: false, openRelays: 1, problem: null,
+    keeper: { standby: false, dueProposals: 2, overdueProposals: 0, problem: null },
   }],
   prices: [{
-    standby: false, trouble: null, sources: [{ name: 'pyth', connected: true, sinceHeardS: 0, trouble: null }],
+    standby: false, problem: null, sources: [{ name: 'pyth', connected: true, sinceHeardS: 0, problem: null }],
     assets: [{ asset: 'BTC', source: 'pyth', sincePriceS: 1 }],
   }],
   quickMarkets: [{
-    chainId: 31_337, address: example.maker, standby: false, missingMarkets: 0, decidedMarkets: 2, unresolvableMarkets: 0, refused: 0, trouble: null,
+    chainId: 31_337, address: example.maker, standby: false, missingMarkets: 0, decidedMarkets: 2, unresolvableMarkets: 0, refused: 0, problem: null,
   }],
   chains: [{
     chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
-    waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null,
-    resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
+    waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementProblem: null, stopped: null,
+    resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   }],
 };
 

@@ -4,18 +4,19 @@ import type { Socket } from 'node:net';
 import type { ApiRequest, Endpoint, Reply, Route, SentReply, StreamReply } from '../api/endpoint.js';
 import { discardBody } from './body.js';
 import type { StreamConnections } from './connections.js';
-import type { Ending } from './ending.js';
+import type { AppEnding } from './ending.js';
 import { addressKey } from './limits.js';
-import type { Observer } from './observe.js';
-import type { Step, StepRequest, StepResponse } from './step.js';
+import type { Observer } from '../status/metrics.js';
+import { COMMON_HEADERS } from './security.js';
+import type { Middleware, StepRequest, StepResponse } from './step.js';
 
-export interface AnswerParts extends StreamParts {
+export interface AnswerParts extends StreamReplyParts {
   readonly observer: Observer;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
 
-export function answer({ endpoint, handler }: Route, parts: AnswerParts): Step {
+export function answer({ endpoint, handler }: Route, parts: AnswerParts): Middleware {
   const { clients, ending, observer, now } = parts;
   const ofEndpoint = contentTypeOf(endpoint);
   return async (request, response) => {
@@ -65,28 +66,39 @@ function apiRequest(request: StepRequest, { locals }: StepResponse, clients: Cli
 const NO_BODY = Buffer.alloc(0);
 
 /** Does nothing when the client has gone. The rest of a body that nobody has read is dropped. */
-export function send(request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: Ending): void {
+export function send(request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: AppEnding): void {
   if (response.headersSent || response.destroyed) return;
-  if (etag !== undefined) response.setHeader('ETag', etag).setHeader('Cache-Control', 'no-cache');
-  setHead(response, head, ending);
-  if (etag !== undefined && request.fresh) {
-    response.statusCode = 304;
-    response.removeHeader('Content-Type');
-    response.end();
-  } else {
-    if (response.statusCode !== 204) response.setHeader('Content-Length', Buffer.byteLength(body));
-    response.end(request.method === 'HEAD' ? undefined : body);
-  }
+  const isKnown = etag !== undefined && names(request.headers['if-none-match'], etag);
+  const status = isKnown ? 304 : head.status ?? 200;
+  const ofBody: Headers = etag === undefined ? {} : { 'ETag': etag, 'Cache-Control': 'no-cache' };
+  if (status !== 204 && status !== 304) ofBody['Content-Length'] = String(Buffer.byteLength(body));
+  writeHead(response, { ...head, status }, ofBody, ending);
+  response.end(request.method === 'HEAD' || isKnown ? undefined : body);
   discardBody(request);
 }
 
-/** Sets the status and the headers of an answer. */
-export function setHead(response: StepResponse, { status = 200, headers = {}, position, contentType }: Omit<SentReply, 'body'>, ending: Ending): void {
-  response.statusCode = status;
-  for (const name in headers) response.setHeader(name, headers[name] ?? '');
-  if (position !== undefined) response.setHeader('X-Log-Position', String(position));
-  if (contentType !== undefined && status !== 204) response.setHeader('Content-Type', contentType);
-  if (ending.isLeaving) response.setHeader('Connection', 'close');
+/**
+ * Whether an If-None-Match names the tag, whose strength does not matter (RFC 9110, 13.1.2). It decides alone: browsers' `fetch` sends
+ * `Cache-Control: no-cache` beside it, for the caches on the way.
+ */
+function names(ifNoneMatch: string | undefined, etag: string): boolean {
+  return ifNoneMatch !== undefined && (ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((each) => opaque(each) === opaque(etag)));
+}
+
+function opaque(tag: string): string {
+  return tag.trim().replace(/^W\//, '');
+}
+
+type Headers = Record<string, string>;
+
+/** Writes status and headers at once: Node checks and keeps each that is set before, which costs an order more than its answer's text. */
+function writeHead(response: StepResponse, { status = 200, headers, position, contentType }: Omit<SentReply, 'body'>, ofBody: Headers, ending: AppEnding): void {
+  const { commonHeaders = COMMON_HEADERS, limitHeaders } = response.locals;
+  const head: Headers = { ...commonHeaders, ...limitHeaders, ...ofBody, ...headers };
+  if (position !== undefined) head['X-Log-Position'] = String(position);
+  if (contentType !== undefined && status !== 204 && status !== 304) head['Content-Type'] = contentType;
+  if (ending.isLeaving) head['Connection'] = 'close';
+  response.writeHead(status, head);
 }
 
 /** One abort signal per connection, made at first use: one per request would cost more than the rest of an order's way here. */
@@ -107,9 +119,9 @@ export class ClientSignals {
   }
 }
 
-export interface StreamParts {
+export interface StreamReplyParts {
   readonly clients: ClientSignals;
-  readonly ending: Ending;
+  readonly ending: AppEnding;
   /** Is told which connections carry a stream. */
   readonly streams: StreamConnections;
 }
@@ -117,9 +129,9 @@ export interface StreamParts {
 /** Resolves when the stream has ended, when the client has gone or is cut off, and when the service stops. */
 export async function sendStream(
   request: StepRequest, response: StepResponse, { stream, cut, finite, ...head }: StreamReply,
-  { clients, ending, streams }: StreamParts,
+  { clients, ending, streams }: StreamReplyParts,
 ): Promise<void> {
-  setHead(response, head, ending);
+  writeHead(response, head, {}, ending);
   // A source may be silent at first.
   response.flushHeaders();
   discardBody(request);

@@ -11,12 +11,12 @@ import { StreamConnections } from './connections.js';
 import { notEnding, stop } from './ending.js';
 import { answerErrors } from './errors.js';
 import type { Limiters } from './limits.js';
-import type { Observer } from './observe.js';
+import type { Observer } from '../status/metrics.js';
 import {
-  bearerToken, clientAddress, commonHeaders, minLogPosition, onlyOwnPages, otherMethods, parseQuery, preflight,
+  bearerToken, clientAddress, minLogPosition, onlyOwnPages, otherMethods, parseQuery, preflight,
   wellFormed, withoutCors, type WaitForPosition,
 } from './small-steps.js';
-import type { ErrorStep, Found, Next, Step, StepRequest, StepResponse } from './step.js';
+import type { ErrorMiddleware, RequestLocals, Next, Middleware, StepRequest, StepResponse } from './step.js';
 
 export interface AppOptions {
   /** Tried in this order: the most used routes first. */
@@ -67,14 +67,13 @@ export function createApp(options: AppOptions): App {
   const client = clientAddress(trustProxy);
   app.use(client, wellFormed);
   for (const [path, page] of Object.entries(pages)) app.use(path, withoutBody, page);
-  app.use(commonHeaders);
   addEndpoints(app, options, parts);
   app.use(() => { throw new RequestError('not_found'); });
   app.use(errors);
 
   // What traders send most has a fixed path and no query: the same steps, without a router.
   const direct = new Map(options.routes.filter(({ endpoint }) => endpoint.method === 'POST' && !endpoint.path.includes('{'))
-    .map((route) => [route.endpoint.path, [client, wellFormed, commonHeaders, ...stepsOf(route, options, parts)]]));
+    .map((route) => [route.endpoint.path, [client, wellFormed, ...stepsOf(route, options, parts)]]));
 
   return {
     connections: new Set(),
@@ -88,7 +87,7 @@ export function createApp(options: AppOptions): App {
       const [asked, answered] = [request as StepRequest, response as StepResponse];
       // Express does not route a target that is not a URL.
       const unrouted = () => { errors(new RequestError('not_found'), asked, answered, unrouted); };
-      void (app as Step)(asked, answered, unrouted);
+      void (app as Middleware)(asked, answered, unrouted);
     },
     leave: () => { ending.isLeaving = true; },
     closeConnections: () => { stop(ending); },
@@ -111,12 +110,12 @@ function addEndpoints(app: Express, options: AppOptions, parts: AnswerParts): vo
 }
 
 /** The steps of a request to an endpoint, in their order. */
-function stepsOf(route: Route, options: AppOptions, parts: AnswerParts): Step[] {
+function stepsOf(route: Route, options: AppOptions, parts: AnswerParts): Middleware[] {
   const { endpoint } = route;
   const { limiters, admit, ownPagesOnly = [], authenticate, waitForPosition, now } = options;
   const isForOwnPages = ownPagesOnly.includes(endpoint);
   const limiter = limiters[endpoint.limit];
-  const steps: (Step | false)[] = [
+  const steps: (Middleware | false)[] = [
     (_request, response, next) => {
       response.locals.endpoint = endpoint;
       next();
@@ -146,15 +145,15 @@ const NONE: Readonly<Record<string, string>> = {};
  * response, after which V8 has no fixed shape for them. For requests without parameters in path or query. Calls `failed` when a step fails,
  * as Express does.
  */
-function runSteps(steps: readonly Step[], failed: ErrorStep, request: IncomingMessage, response: ServerResponse): void {
-  const ours: StepRequest = Object.assign(request, { params: NONE, query: NONE, fresh: false, originalUrl: request.url ?? '', body: undefined });
-  const answer = Object.assign(response, { locals: {} as Found });
+function runSteps(steps: readonly Middleware[], failed: ErrorMiddleware, request: IncomingMessage, response: ServerResponse): void {
+  const ours: StepRequest = Object.assign(request, { params: NONE, query: NONE, originalUrl: request.url ?? '', body: undefined });
+  const answer = Object.assign(response, { locals: {} as RequestLocals });
   runFrom(0, { steps, failed, request: ours, response: answer });
 }
 
 interface Run {
-  readonly steps: readonly Step[];
-  readonly failed: ErrorStep;
+  readonly steps: readonly Middleware[];
+  readonly failed: ErrorMiddleware;
   readonly request: StepRequest;
   readonly response: StepResponse;
 }

@@ -1,9 +1,9 @@
 /** Reads a request's body from its stream, within a limit. Clients may stop, be slow or send too much. */
 import type { IncomingMessage } from 'node:http';
 import { RequestError } from '../../engine/records/errors.js';
-import type { Body } from '../api/body.js';
+import type { Body } from '../api/endpoint.js';
 import type { ClientError } from '../api/errors.js';
-import type { Step } from './step.js';
+import type { Middleware } from './step.js';
 
 /** How much of an unwanted body is read and dropped, so that the connection stays open and the client can read the answer. */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
@@ -17,7 +17,7 @@ export class ClientGone extends Error {
 }
 
 /** Reads the bytes of the body; where the body is optional, only if the request has one. */
-export function readJsonBody({ optional, limitBytes }: Pick<Body, 'optional' | 'limitBytes'>): Step {
+export function readJsonBody({ optional, limitBytes }: Pick<Body, 'optional' | 'limitBytes'>): Middleware {
   return async (request, _response, next) => {
     const { headers } = request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
@@ -27,7 +27,7 @@ export function readJsonBody({ optional, limitBytes }: Pick<Body, 'optional' | '
 }
 
 /** For a page, which takes no body: one that is sent is dropped while the page is answered, within the limit of every unwanted body. */
-export const withoutBody: Step = (request, _response, next) => {
+export const withoutBody: Middleware = (request, _response, next) => {
   discardBody(request);
   next();
 };

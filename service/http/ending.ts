@@ -1,16 +1,16 @@
 /** How far an application is from its end. First each answer asks its client to close the connection, then the streams end. */
-export interface Ending {
+export interface AppEnding {
   isLeaving: boolean;
   isStopping: boolean;
   /** What ends each open stream. */
   readonly streams: Set<() => void>;
 }
 
-export function notEnding(): Ending {
+export function notEnding(): AppEnding {
   return { isLeaving: false, isStopping: false, streams: new Set() };
 }
 
-export function stop(ending: Ending): void {
+export function stop(ending: AppEnding): void {
   ending.isLeaving = ending.isStopping = true;
   for (const end of ending.streams) end();
 }

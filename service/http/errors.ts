@@ -3,10 +3,9 @@ import { RequestError } from '../../engine/records/errors.js';
 import { problems, requestErrorOf } from '../api/problems.js';
 import { breakOff, send, type AnswerParts } from './answer.js';
 import { ClientGone } from './body.js';
-import { COMMON_HEADERS } from './small-steps.js';
-import type { ErrorStep, StepRequest } from './step.js';
+import type { ErrorMiddleware, StepRequest } from './step.js';
 
-export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'observer' | 'ending' | 'now'>): ErrorStep {
+export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'observer' | 'ending' | 'now'>): ErrorMiddleware {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows an error's step by its four arguments
   return (error, request, response, _next) => {
     if (error instanceof ClientGone) return;
@@ -19,8 +18,6 @@ export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'obser
     const { endpoint, startedMs, answeredMs = now() } = response.locals;
     const shape = endpoint?.errorShape ?? problems;
     const reply = shape.answer(known, { instance, challenge: endpoint?.authority.challenge?.(known) });
-    // Of a page, which has headers of its own, or of a request that was refused before it had any.
-    if (endpoint === undefined && !response.headersSent) response.setHeaders(COMMON_HEADERS);
     send(request, response, { ...reply, contentType: `${shape.contentType}; charset=utf-8` }, ending);
     // A stream that had begun, or a client that has gone.
     if (!response.writableEnded) breakOff(request, response);

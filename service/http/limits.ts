@@ -2,7 +2,7 @@
 import { MemoryStore, ipKeyGenerator, rateLimit, type RateLimitInfo } from 'express-rate-limit';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Endpoint } from '../api/endpoint.js';
-import type { Found, Step, StepResponse } from './step.js';
+import type { RequestLocals, Middleware, StepResponse } from './step.js';
 
 /** Length of the window in which the exchange counts requests. */
 export const RATE_LIMIT_WINDOW_S = 60;
@@ -17,9 +17,9 @@ export interface RateLimits {
 /** The steps of a limit class. */
 export interface Limiter {
   /** Counts a request against the limit. */
-  readonly count: Step;
+  readonly count: Middleware;
   /** Counts the rest of a request that weighs more than one, once its body is there. */
-  readonly countRest: (weight: NonNullable<Endpoint['weight']>) => Step;
+  readonly countRest: (weight: NonNullable<Endpoint['weight']>) => Middleware;
 }
 
 /** By limit class; absent for a class without a limit. */
@@ -46,20 +46,20 @@ function limiter(name: string, limit: number, windowS: number): Limiter {
     limit,
     standardHeaders: false,
     legacyHeaders: false,
-    keyGenerator: (_request, { locals }) => addressKey((locals as Found).address),
+    keyGenerator: (_request, { locals }) => addressKey((locals as RequestLocals).address),
     store,
     handler: (request, _response, next) => { next(refusal(secondsLeft(request))); },
     // The library's checks compare Express' trust-proxy setting with headers that any client may send.
     validate: false,
-  }) as unknown as Step;
+  }) as unknown as Middleware;
   const secondsLeft = (request: object): number => {
     const { resetTime } = (request as { readonly rateLimit: RateLimitInfo }).rateLimit;
     // By the wall clock, which the library's counters use.
     return Math.max(1, Math.ceil(((resetTime?.getTime() ?? 0) - Date.now()) / 1_000));
   };
   const tell = (request: object, response: StepResponse, remaining: number): void => {
-    response.setHeader('RateLimit', `"${name}"; r=${Math.max(0, remaining)}; t=${secondsLeft(request)}`);
-    response.setHeader('RateLimit-Policy', policy);
+    const state = `"${name}"; r=${Math.max(0, remaining)}; t=${secondsLeft(request)}`;
+    response.locals.limitHeaders = { 'RateLimit': state, 'RateLimit-Policy': policy };
   };
   return {
     count: (request, response, next) => count(request, response, (error?: unknown) => {

@@ -49,25 +49,25 @@ export function createServer(app: App, limits: ServerLimits, refused: (connectio
   return server;
 }
 
-export interface Place extends HostPort {
+export interface ListenAddress extends HostPort {
   /** The name of the port's setting. Default PORT, whose host is HOST; METRICS_PORT names its host, too. */
   readonly setting?: 'PORT' | 'METRICS_PORT';
 }
 
 /** The URL of a server; an IPv6 address stands in brackets. */
-export function urlOf({ host, port }: Place): string {
+export function urlOf({ host, port }: ListenAddress): string {
   return `http://${net.isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
 /** Checks, before any other work, that a server can listen there. `listen` rejects with the same errors when that has changed meanwhile. */
-export async function checkPlace(place: Place): Promise<void> {
+export async function checkPlace(place: ListenAddress): Promise<void> {
   const server = net.createServer();
   await listen(server, place);
   await new Promise<void>((resolve) => { server.close(() => { resolve(); }); });
 }
 
 /** Listens, and returns the port: the given port, or a free port for 0. Rejects with CannotStart. */
-export async function listen(server: net.Server, place: Place): Promise<number> {
+export async function listen(server: net.Server, place: ListenAddress): Promise<number> {
   const { host, port } = place;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => { reject(refusalOf(error, place)); });
@@ -79,7 +79,7 @@ export async function listen(server: net.Server, place: Place): Promise<number> 
   return (server.address() as AddressInfo).port;
 }
 
-function refusalOf(error: NodeJS.ErrnoException, { host, port, setting = 'PORT' }: Place): unknown {
+function refusalOf(error: NodeJS.ErrnoException, { host, port, setting = 'PORT' }: ListenAddress): unknown {
   const at = `${host}:${port}`;
   switch (error.code) {
     case 'EADDRINUSE': return new CannotStart(`${at} is in use: stop what listens there, or set ${setting} to another port`, { hopeless: false, cause: error });

@@ -5,38 +5,19 @@ import type { Authenticate } from '../access/authenticate.js';
 import type { Endpoint } from '../api/endpoint.js';
 import type { ClientError } from '../api/errors.js';
 import { isLoopback } from '../settings.js';
-import type { Ending } from './ending.js';
-import { dataHeaders } from './security.js';
+import type { AppEnding } from './ending.js';
+import { DATA_HEADERS } from './security.js';
 import { send, type ClientSignals } from './answer.js';
-import type { Step } from './step.js';
-
-/** Any web page may read an answer. */
-const FOR_ANY_PAGE: readonly (readonly [name: string, value: string])[] = [
-  ['Access-Control-Allow-Origin', '*'],
-  [
-    'Access-Control-Expose-Headers',
-    'X-Log-Position, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
-  ],
-];
-
-/** Of every answer: nobody may keep it, and it is data, not a page (helmet). */
-export const COMMON_HEADERS = new Map<string, string>([
-  ...FOR_ANY_PAGE, ['Cache-Control', 'no-store'], ...dataHeaders(),
-]);
-
-export const commonHeaders: Step = (_request, response, next) => {
-  response.setHeaders(COMMON_HEADERS);
-  next();
-};
+import type { Middleware } from './step.js';
 
 /** For an endpoint whose answers web pages of other sites may not read. */
-export const withoutCors: Step = (_request, response, next) => {
-  for (const [name] of FOR_ANY_PAGE) response.removeHeader(name);
+export const withoutCors: Middleware = (_request, { locals }, next) => {
+  locals.commonHeaders = DATA_HEADERS;
   next();
 };
 
 /** Finds the client's address. `trustProxy`: the number of trusted proxies in front of the service. */
-export function clientAddress(trustProxy: number): Step {
+export function clientAddress(trustProxy: number): Middleware {
   return (request, response, next) => {
     response.locals.address = addressOf(request, trustProxy);
     next();
@@ -54,7 +35,7 @@ function addressOf({ headers, socket: { remoteAddress } }: IncomingMessage, trus
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 /** Refuses requests that RFC 9112 refuses, and that Node would answer itself, without a body. */
-export const wellFormed: Step = (request, _response, next) => { next(faultOf(request)); };
+export const wellFormed: Middleware = (request, _response, next) => { next(faultOf(request)); };
 
 /** One Host line, which only HTTP/1.0 may leave out; and no expectation but 100-continue. Undefined when all is well. */
 function faultOf({ httpVersion, rawHeaders, headers: { expect } }: IncomingMessage): ClientError | undefined {
@@ -71,7 +52,7 @@ function faultOf({ httpVersion, rawHeaders, headers: { expect } }: IncomingMessa
  * machine, since a site can make its own name resolve to 127.0.0.1 and so have the service's address for its origin (DNS rebinding).
  * Programs that are not browsers send no Origin. Throws RequestError `other_site`.
  */
-export const onlyOwnPages: Step = ({ headers: { host = '', origin } }, _response, next) => {
+export const onlyOwnPages: Middleware = ({ headers: { host = '', origin } }, _response, next) => {
   const own = authorityOf(`http://${host}`);
   if (own === undefined || !isLoopback(own.hostname.replace(/^\[|\]$/g, ''))) throw new RequestError('other_site', 'Host does not name this machine');
   if (origin !== undefined && authorityOf(origin)?.host !== own.host) throw new RequestError('other_site', 'Origin names another site');
@@ -86,7 +67,7 @@ function authorityOf(url: string): URL | undefined {
 export type WaitForPosition = (position: number, signal: AbortSignal) => Promise<void>;
 
 /** Waits for the position in `X-Min-Log-Position`, if there is one. */
-export function minLogPosition(waitForPosition: WaitForPosition, clients: ClientSignals): Step {
+export function minLogPosition(waitForPosition: WaitForPosition, clients: ClientSignals): Middleware {
   return async ({ headers, socket }, _response, next) => {
     const header = headers['x-min-log-position'];
     if (header !== undefined) await waitForPosition(parsePosition(header), clients.signalOf(socket));
@@ -103,7 +84,7 @@ function parsePosition(header: string | string[]): number {
 }
 
 /** Throws RequestError for a request without a valid token. The token's scope is the handler's to check, after the body. */
-export function bearerToken({ id }: Endpoint, authenticate: Authenticate | undefined): Step {
+export function bearerToken({ id }: Endpoint, authenticate: Authenticate | undefined): Middleware {
   if (authenticate === undefined) {
     return () => { throw new TypeError(`${id} needs a bearer token, but this application cannot look one up`); };
   }
@@ -116,7 +97,7 @@ export function bearerToken({ id }: Endpoint, authenticate: Authenticate | undef
 const ALLOWED_HEADERS = 'Content-Type, Authorization, Last-Event-ID, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
 
 /** Answers the preflight of a browser. `endpoints`: all of the path; `ownPagesOnly`: those that web pages of other sites may not call. */
-export function preflight(endpoints: readonly Endpoint[], ownPagesOnly: readonly Endpoint[], ending: Ending): Step {
+export function preflight(endpoints: readonly Endpoint[], ownPagesOnly: readonly Endpoint[], ending: AppEnding): Middleware {
   const headers = {
     'Allow': methodsOf(endpoints).join(', '),
     'Access-Control-Allow-Methods': methodsOf(endpoints.filter((each) => !ownPagesOnly.includes(each))).join(', '),
@@ -127,7 +108,7 @@ export function preflight(endpoints: readonly Endpoint[], ownPagesOnly: readonly
 }
 
 /** Refuses a method that the path does not have, and one that only other processes serve. */
-export function otherMethods(endpoints: readonly Endpoint[]): Step {
+export function otherMethods(endpoints: readonly Endpoint[]): Middleware {
   const methods = methodsOf(endpoints);
   return ({ method = '' }) => {
     if (methods.includes(method)) throw new RequestError('not_found', 'another process of the service serves this endpoint');

@@ -7,7 +7,7 @@ import type { Endpoint } from '../api/endpoint.js';
 import type { BearerToken } from '../api/scopes.js';
 
 /** What earlier steps have found, in `response.locals`. */
-export interface Found {
+export interface RequestLocals {
   /** The client's address, as the trusted proxies report it; absent when the connection is gone. */
   address?: string | undefined;
   /** The endpoint that the request is for. */
@@ -16,6 +16,10 @@ export interface Found {
   startedMs?: number;
   /** When the answer began; absent until then. */
   answeredMs?: number;
+  /** The headers of every answer, where this one's are others than the usual ones. */
+  commonHeaders?: Readonly<Record<string, string>>;
+  /** What the answer says of the client's limit. */
+  limitHeaders?: Readonly<Record<string, string>>;
   /** The bearer token, found valid. */
   token?: BearerToken;
 }
@@ -25,8 +29,6 @@ export interface StepRequest extends IncomingMessage {
   params: Readonly<Record<string, string>>;
   /** Throws RequestError when a parameter is repeated. */
   readonly query: Readonly<Record<string, string>>;
-  /** Whether the client has what the answer's headers describe. */
-  readonly fresh: boolean;
   /** The target as it was sent. */
   readonly originalUrl: string;
   /** Absent until it has been read, and for an endpoint without one. */
@@ -34,10 +36,10 @@ export interface StepRequest extends IncomingMessage {
 }
 
 export interface StepResponse extends ServerResponse {
-  readonly locals: Found;
+  readonly locals: RequestLocals;
 }
 
 /** Calls the next step, or with an error the one that answers errors. */
 export type Next = (error?: unknown) => void;
-export type Step = (request: StepRequest, response: StepResponse, next: Next) => void | Promise<void>;
-export type ErrorStep = (error: unknown, request: StepRequest, response: StepResponse, next: Next) => void;
+export type Middleware = (request: StepRequest, response: StepResponse, next: Next) => void | Promise<void>;
+export type ErrorMiddleware = (error: unknown, request: StepRequest, response: StepResponse, next: Next) => void;

@@ -1,7 +1,7 @@
 /** The one clock of a process: every command is stamped with its time. Wrong readings of the wall clock are refused and reported. */
 import { uptime } from 'node:os';
 import { pause } from '../../engine/waiting.js';
-import type { Found } from '../status/probe.js';
+import type { ProbeResult } from '../status/probe.js';
 import type { ClockState } from '../status/process-state.js';
 import {
   clockDoubts, follow, spanText, timeAt, trustFrom, type ClockBounds, type ClockDifferences, type ClockEvent, type ClockReading, type TrustedTime,
@@ -26,7 +26,7 @@ export interface ClockOptions {
   readonly clocks: MachineClocks;
   readonly bounds: ClockBounds;
   /** Asks the database for its time: the log's, or where that tells none the read models'. Never rejects. */
-  readonly ask: () => Promise<Found<DatabaseTime>>;
+  readonly ask: () => Promise<ProbeResult<DatabaseTime>>;
   /** The latest time in the history; undefined while this process does not know the history. */
   readonly historyMs: () => number | undefined;
   readonly report: (level: 'info' | 'error', fields: Readonly<Record<string, unknown>>, message: string) => void;

@@ -26,7 +26,7 @@ const NO_TLS = /wrong version number|packet length too long|EPROTO/i;
 
 type Urls = ConditionsOptions['urls'] & { readonly reads?: string };
 
-interface Wanted {
+interface DatabaseWaitOptions {
   readonly urls: Urls;
   readonly roles: ReadonlySet<RoleName>;
   readonly waits: Waits;
@@ -48,7 +48,7 @@ class NotThere extends Error {}
  * cannot mend: a refused user, a missing database, a certificate that is not trusted, an old Postgres; and where a role needs a primary
  * and there is a standby. No text has a user or a password.
  */
-export async function waitForDatabases({ urls, roles, waits }: Wanted): Promise<void> {
+export async function waitForDatabases({ urls, roles, waits }: DatabaseWaitOptions): Promise<void> {
   await Promise.all([...usedDatabases(urls, roles)].map(([url, used]) => (
     waits.until(`the ${used.uses.join(' and the ')} at ${placeOf(url)}`, () => reach(url, used), (error) => error instanceof NotThere))));
 }

@@ -64,7 +64,7 @@ function limitDenials(sentence: (why: string) => string): <T>(work: () => Promis
 
 const ON_STANDBY = 'the read models are on a standby: it tells nobody what it has replayed, so it is asked every few milliseconds while a read waits for a position';
 
-/** Opens the read models, and tells of their troubles. Throws why they cannot be read. */
+/** Opens the read models, and tells of their problems. Throws why they cannot be read. */
 async function open(url: string, logger: Logger): Promise<Database> {
   let there = false;
   let standby = false;

@@ -4,10 +4,9 @@ import { bind } from '../api/endpoint.js';
 import { getMetrics } from '../endpoints/health.js';
 import type { Config } from '../config.js';
 import { createApp, type App } from '../http/app.js';
-import { connectionObserver, requestObserver } from '../http/observe.js';
+import { connectionObserver, requestObserver, type Metrics } from '../status/metrics.js';
 import { TIMEOUTS, closeServer, createServer, listen, urlOf } from '../http/server.js';
 import type { Logger } from '../logger.js';
-import type { Metrics } from '../status/metrics.js';
 import { connectionsState } from '../status/process-state.js';
 import { fitConnections, openFilesLimit } from '../machine/descriptors.js';
 

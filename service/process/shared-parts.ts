@@ -165,7 +165,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   };
 }
 
-/** Tells, once, by an alarm and by `failed`, that the log has lost records: the process ends, and takes no requests until then. */
+/** Tells, once, by an alert and by `failed`, that the log has lost records: the process ends, and takes no requests until then. */
 function createDistrust(logger: Logger, failed: (error: Error) => void) {
   let reason: Error | undefined;
   return {

@@ -26,7 +26,7 @@ import { orderReadsIn } from '../../query/order-reads.js';
 import { createOrderLookup } from '../../query/orders/order.js';
 import { mostPriceStreams } from '../../query/price-stream.js';
 import { serve, type ServingRole } from '../api/endpoint.js';
-import { requestObserver } from '../http/observe.js';
+import { requestObserver } from '../status/metrics.js';
 import { NO_TOPIC, minInsyncOf } from '../kafka-settings.js';
 import { reportTo } from '../logger.js';
 import { createRecurring } from '../recurring.js';
@@ -147,9 +147,9 @@ async function openSources({ config, clock }: SharedParts, report: Report): Prom
   const { sources, skipped } = createPriceSources({
     names, assets, seed: 'prediction-exchange', urls,
     ...pythApiKey === '' ? {} : { pythKey: pythApiKey },
-    surroundings: { now: () => clock.now(), random: () => Math.random(), report, fetch, pause },
+    ports: { now: () => clock.now(), random: () => Math.random(), report, fetch, pause },
   });
-  for (const line of skipped) report('note', line);
-  if (sources.length === 0) report('alarm', `of the price sources ${names.join(', ')} none can be used: there are no prices and no new quick markets`);
+  for (const line of skipped) report('info', line);
+  if (sources.length === 0) report('alert', `of the price sources ${names.join(', ')} none can be used: there are no prices and no new quick markets`);
   return sources;
 }

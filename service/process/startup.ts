@@ -4,7 +4,7 @@ import type { Database } from '../../query/database.js';
 import type { Endpoint, Reply, Route } from '../api/endpoint.js';
 import { configHandler } from '../endpoints/config.js';
 import { reportTo } from '../logger.js';
-import { createAlarms } from '../status/alarms.js';
+import { createAlerts } from '../status/alerts.js';
 import type { StopStep } from '../stop.js';
 import { ROLE_NAMES, type RoleName } from './roles.js';
 import { openSharedParts, type OpenedParts, type OpenOptions, type SharedParts } from './shared-parts.js';
@@ -31,7 +31,7 @@ export interface Startup {
   readonly stopSteps: readonly StopStep[];
 }
 
-/** How often the values are looked at that may be alarms. */
+/** How often the values are looked at that may be alerts. */
 const LOOK_EVERY_MS = 5_000;
 
 /** Begins the start. `abort` ends what it waits for. */
@@ -53,7 +53,7 @@ export function startRoles(options: OpenOptions & { readonly abort: (reason: Err
     // The replica is one for all roles.
     const state = [...new Set([...running.values()].flatMap((role) => role.state))];
     metrics.show(state);
-    const look = createAlarms({ report: reportTo(logger), now: machine.clocks.monotonic });
+    const look = createAlerts({ report: reportTo(logger), now: machine.clocks.monotonic });
     looking = setInterval(() => { void look([...parts.conditions.state, ...state]); }, LOOK_EVERY_MS).unref();
     working = {
       parts, roles: running, reads: running.has('query') || running.has('api') ? await parts.readModels() : undefined,

@@ -41,11 +41,11 @@ export function createWaits({ logger, signal, now = () => performance.now() }: W
           backoff: BACKOFF, signal, canPass,
           failed(error) {
             const why = messageOf(error);
-            if (missing.get(what) !== why) report('trouble', `waiting for ${what}: ${why}`);
+            if (missing.get(what) !== why) report('warn', `waiting for ${what}: ${why}`);
             missing.set(what, why);
           },
         });
-        if (missing.has(what)) report('note', `no longer waiting for ${what}`);
+        if (missing.has(what)) report('info', `no longer waiting for ${what}`);
         return result;
       } finally {
         missing.delete(what);

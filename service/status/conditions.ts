@@ -9,7 +9,7 @@ import type { Logger } from '../logger.js';
 import { databasesOf, stampsCommands, writtenBy, type DatabaseName, type RoleName } from '../process/roles.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from '../machine/clock.js';
 import { directoriesOf, watchDisks, type SpaceOf } from '../machine/disk.js';
-import { createProbe, type Found, type Probe } from './probe.js';
+import { createProbe, type ProbeResult, type Probe } from './probe.js';
 import { clockState, databaseState, diskState, type DatabaseState } from './process-state.js';
 
 /** The machine that a process runs on; tests give another one. */
@@ -55,7 +55,7 @@ const DISTRUSTED = 'the log has lost records or contradicts itself';
 const CLOCK_RETRY_S = 5;
 const DISK_RETRY_S = 30;
 
-type Away = Extract<Found<unknown>, { answers: false }>;
+type Away = Extract<ProbeResult<unknown>, { answers: false }>;
 
 /** A log line with its fields. */
 type ReportFields = (level: 'info' | 'error', fields: object, message: string) => void;
@@ -81,8 +81,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     throw error;
   });
   await disk.look();
-  const tellTrouble = tellsTrouble(databases.log, report);
-  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellTrouble), disk.look()]); }, lookEveryMs).unref();
+  const tellProblem = tellsProblem(databases.log, report);
+  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellProblem), disk.look()]); }, lookEveryMs).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = stampsCommands(roles);
@@ -93,8 +93,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     admit(what) {
       // Also a request that would only be told again what it was told before: that may be among what is lost.
       if (logFailure() !== undefined) throw new RequestError('unavailable', `${DISTRUSTED}, and this process ends; the request was not accepted`);
-      const trouble = troubleWith(databases.log);
-      if (trouble !== undefined) throw new RequestError('unavailable', `${trouble}; the request was not accepted`);
+      const problem = problemWith(databases.log);
+      if (problem !== undefined) throw new RequestError('unavailable', `${problem}; the request was not accepted`);
       if (what !== 'order') return;
       const shortage = disk.shortage();
       if (shortage !== undefined) throw new RequestError('disk_full', shortage, [], { retryAfterS: DISK_RETRY_S });
@@ -171,13 +171,13 @@ function awayText(name: DatabaseName, away: Away): string {
 }
 
 /** Why no request may be taken; undefined while requests may be taken or may wait. */
-function troubleWith(log: Probe<unknown>): string | undefined {
+function problemWith(log: Probe<unknown>): string | undefined {
   const away = troubling(log);
   return away && awayText('log', away);
 }
 
-/** Returns what to call after each look: it tells once that the trouble has begun or is another one, and once that it is over. */
-function tellsTrouble(log: Probe<unknown>, report: ReportFields): () => void {
+/** Returns what to call after each look: it tells once that the problem has begun or is another one, and once that it is over. */
+function tellsProblem(log: Probe<unknown>, report: ReportFields): () => void {
   let told: string | undefined;
   return () => {
     const away = troubling(log);

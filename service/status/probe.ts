@@ -2,13 +2,15 @@
 import { messageOf } from '../../engine/report.js';
 import { within } from '../../engine/waiting.js';
 
-export type Found<T> = { readonly answers: true; readonly value: T } | { readonly answers: false; readonly error: string; readonly cause?: unknown };
+export type ProbeResult<T>
+  = | { readonly answers: true; readonly value: T }
+    | { readonly answers: false; readonly error: string; readonly cause?: unknown };
 
 export interface Probe<T> {
   /** Asks, unless somebody is asking or the latest answer is fresh. Resolves within the time limit and never rejects. */
-  look(): Promise<Found<T>>;
+  look(): Promise<ProbeResult<T>>;
   /** The latest answer; undefined before the first one. */
-  latest(): Found<T> | undefined;
+  latest(): ProbeResult<T> | undefined;
   /** Milliseconds since the latest success, or since the probe was made. */
   sinceSuccessMs(): number;
 }
@@ -23,14 +25,14 @@ export interface ProbeOptions<T> {
 }
 
 export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>): Probe<T> {
-  let found: Found<T> | undefined;
+  let found: ProbeResult<T> | undefined;
   let foundAtMs = -Infinity;
   let succeededAtMs = now();
   /** The running question, which may take longer than the time limit. */
-  let asking: Promise<Found<T>> | undefined;
-  let looking: Promise<Found<T>> | undefined;
+  let asking: Promise<ProbeResult<T>> | undefined;
+  let looking: Promise<ProbeResult<T>> | undefined;
 
-  async function answer(): Promise<Found<T>> {
+  async function answer(): Promise<ProbeResult<T>> {
     try {
       const value = await ask();
       succeededAtMs = now();
@@ -42,7 +44,7 @@ export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>
     }
   }
 
-  async function lookAgain(): Promise<Found<T>> {
+  async function lookAgain(): Promise<ProbeResult<T>> {
     found = await within(asking ??= answer(), timeoutMs) ?? { answers: false, error: `no answer within ${timeoutMs} ms` };
     foundAtMs = now();
     looking = undefined;

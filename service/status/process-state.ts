@@ -28,7 +28,7 @@ export const clockState: StateTable<ClockState & { readonly stampsCommands: bool
         reasons: ({ doubts, stampsCommands }) => stampsCommands ? doubts.map((doubt) => `the clock is not trusted: ${doubt}`) : [],
       },
       alerts: [{
-        name: 'ExchangeClockUntrusted', severity: 'critical', when: { is: 0 }, forS: 15, told: () => true,
+        name: 'ExchangeClockUntrusted', severity: 'critical', when: { is: 0 }, forS: 15, selfLogged: () => true,
         means: '{process} does not trust its clock.',
         todo: 'Orders are refused there. Look at NTP on the machine and on that of the log: docs/conditions.md.',
       }],
@@ -74,7 +74,7 @@ export const databaseState: StateTable<DatabaseState> = {
     alerts: [{
       name: 'ExchangeDatabaseSilent', severity: 'critical', when: { is: 0 }, forS: 15,
       // When orders are refused for its sake, which is sooner.
-      told: ({ name }) => name === 'log',
+      selfLogged: ({ name }) => name === 'log',
       means: 'The database "{database}" does not answer {job}.', todo: 'Orders are refused while the log is silent.',
     }],
   }],

@@ -4,6 +4,7 @@ import { Interface, id, solidityPackedKeccak256, type InterfaceAbi } from 'ether
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../../command/chain/chain.js';
 import { createSigner } from '../../command/lane/signer.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { CATEGORIES } from '../../engine/records/fields.js';
 import { pause } from '../../engine/waiting.js';
 import type { CatalogueMarket } from '../../command/indexer/catalogue.js';
 
@@ -18,8 +19,6 @@ export interface CreatingParts {
 }
 
 const FACTORY = new Interface(marketFactory.abi as InterfaceAbi);
-/** The numbers of the categories in MarketFactory.sol. */
-const CATEGORIES: Readonly<Record<CatalogueMarket['category'], number>> = { defi: 0, protocol: 1, stablecoin: 2, general: 3 };
 /** The bond of an assertion: 10 of the stablecoin, in units of 1e-6. */
 const BOND = 10_000_000n;
 const MINED_WITHIN_MS = 60_000;
@@ -66,7 +65,7 @@ async function create(parts: CreatingParts, { market, marketId }: { market: Cata
   const to = chain.contracts.marketFactory;
   const expiration = Math.floor(now() / 1_000) + market.expiresInDays * 86_400;
   const data = FACTORY.encodeFunctionData('createMarket', [
-    questionIdOf(chain, market.slug), market.question, market.description, CATEGORIES[market.category], expiration, BOND,
+    questionIdOf(chain, market.slug), market.question, market.description, CATEGORIES.indexOf(market.category), expiration, BOND,
   ]);
   const gas = BigInt(await explained(market, rpc.request<string>('eth_estimateGas', [{ from: signer.address, to, data }])));
   const [nonce, price] = await Promise.all([

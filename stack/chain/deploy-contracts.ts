@@ -2,7 +2,7 @@
 import type { Signer } from 'ethers';
 import type { Contracts } from '../../command/chain/chain.js';
 import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
-import { planDeployment, type Terms } from '../../tools/deploy/plan.js';
+import { planDeployment, type DeployTerms } from '../../tools/deploy/plan.js';
 
 /** Addresses with their checksums. */
 export interface DeployedContracts extends Contracts {
@@ -11,7 +11,7 @@ export interface DeployedContracts extends Contracts {
 }
 
 /** Roles are the signer's by default, as is the administration; there is no delay of the hand-over by default, as suits a development chain. */
-export interface DeployOptions extends Partial<Pick<Terms, 'operator' | 'creator' | 'quickOperator' | 'disputeWindowS' | 'adminDelayS' | 'bond'>> {
+export interface DeployOptions extends Partial<Pick<DeployTerms, 'operator' | 'creator' | 'quickOperator' | 'disputeWindowS' | 'adminDelayS' | 'bond'>> {
   /** Pays for all transactions and becomes the administrator. Must have a provider. */
   readonly signer: Signer;
 }

@@ -3,12 +3,10 @@ import assert from 'node:assert/strict';
 import { Type } from '../../engine/records/schema-types.js';
 import { tokenOf } from '../../service/access/token.js';
 import { bearer } from '../../service/api/authority.js';
-import { bytesOf } from '../../service/api/body.js';
-import { bind, defineEndpoint } from '../../service/api/endpoint.js';
-import { requestObserver } from '../../service/http/observe.js';
+import { bytesOf, bind, defineEndpoint } from '../../service/api/endpoint.js';
+import { requestObserver, createMetrics } from '../../service/status/metrics.js';
 import { relayerErrors } from '../../service/api/relayer-errors.js';
 import { createLogger } from '../../service/logger.js';
-import { createMetrics } from '../../service/status/metrics.js';
 import { startShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
 

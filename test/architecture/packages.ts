@@ -27,7 +27,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'command/chain/holdings.ts', 'command/relayer/sender.ts', 'command/feed/signed-orders.ts', 'projections/*', 'service/access/authenticate.ts',
   ],
   'pg': [
-    'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
+    'engine/log/postgres/connection.ts', 'engine/log/postgres/records.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
     'command/lane/session.ts', 'service/access/token-store.ts', 'stack/reader-login.ts',
   ],
   'pino': ['service/logger.ts'],

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { encodeCall } from '../../command/chain/abi.js';
 import { recordId } from '../../engine/records/codec.js';
 import type { EndRelay } from '../../engine/records/commands.js';
-import { wrongEnding, type EndedRelay, type MinedTransaction } from '../../tools/audit/chain/ended-relays.js';
+import { wrongEnding, type RecordedRelay, type MinedTransaction } from '../../tools/audit/chain/ended-relays.js';
 import {
   auditedChain, CHAIN_ID, contracts, emptyHistory, nodeOf, traders, transaction, type AuditedHistory, type Emitted,
 } from '../support/audited-history.js';
@@ -105,7 +105,7 @@ describe('an audit of relayed requests', () => {
 });
 
 describe('the ending of a relayed request', () => {
-  const ending: EndedRelay = {
+  const ending: RecordedRelay = {
     kind: 'relay', position: 9, requestId: REQUEST, action: 'ctf-approval', owner: alice, claimed: [], txHash: SENT, submitted: [SENT],
     results: [{ succeeded: true, reason: null }], fromBlock: 100 + auditedChain.confirmations, upTo: 200 + auditedChain.confirmations,
   };
@@ -115,7 +115,7 @@ describe('the ending of a relayed request', () => {
   });
   const own: MinedTransaction = { hash: SENT, block: 150, succeeded: true, logs: [], to: contracts.conditionalTokens, input: input(alice) };
 
-  async function found(mined: MinedTransaction | undefined, changes: Partial<EndedRelay> = {}): Promise<string | undefined> {
+  async function found(mined: MinedTransaction | undefined, changes: Partial<RecordedRelay> = {}): Promise<string | undefined> {
     const difference = await wrongEnding(auditedChain, { ...ending, ...changes }, {
       mined: () => Promise.resolve(mined), state: () => Promise.resolve(undefined),
       tokensOf: () => undefined, marketIdOf: () => Promise.resolve(undefined),

@@ -1,7 +1,7 @@
 /** An audit finds a fill that the chain settled otherwise than it was matched, also where the history passes it over, unless the auditor does too. */
 import { deepEqual, match } from 'node:assert/strict';
 import type { Fact } from '../../command/indexer/facts.js';
-import { passedOverFill } from '../../command/indexer/checks/told-fill.js';
+import { passedOverFill } from '../../command/indexer/checks/chain-fill.js';
 import { audit } from '../../tools/audit/audit.js';
 import {
   CHAIN_ID, emptyHistory, fillFailed, fillSettled, linesOfHistory, marketCreated, nodeOf, sharesMoved, sourceOf, traders, transaction,

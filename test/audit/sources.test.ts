@@ -11,7 +11,7 @@ import { reportText } from '../../tools/audit/report.js';
 import { exportHistory } from '../../tools/audit/source/export.js';
 import { openFile } from '../../tools/audit/source/file-source.js';
 import { openService } from '../../tools/audit/source/service-source.js';
-import type { HistorySource } from '../../tools/audit/source/source.js';
+import type { AuditSource } from '../../tools/audit/source/source.js';
 import { extent } from '../support/extent.js';
 import { CHAIN_ID, auditedChain, contracts, domain, linesOfHistory, nodeOf, redecided, sourceOf, tradedHistory, type AuditedHistory } from '../support/audited-history.js';
 
@@ -48,7 +48,7 @@ function serviceOf({ all = lines, faults = {} }: { all?: readonly Buffer[]; faul
   return service;
 }
 
-async function linesIn(source: HistorySource): Promise<string[]> {
+async function linesIn(source: AuditSource): Promise<string[]> {
   const found: string[] = [];
   for await (const batch of source.lines(0)) found.push(...batch.map(String));
   return found;
@@ -191,7 +191,7 @@ describe('an audit with a checkpoint', () => {
   const rpcs = () => new Map([[CHAIN_ID, nodeOf(history.chainEvents, history.blocks)]]);
 
   /** A source that fails at a position. */
-  function failingAt(position: number): HistorySource {
+  function failingAt(position: number): AuditSource {
     const source = sourceOf(lines);
     return {
       ...source,
@@ -250,7 +250,7 @@ describe('an audit that ends well, or never begins', () => {
 
   it('says that the checkpoint cannot be written before it reads anything', async () => {
     let read = 0;
-    const source: HistorySource = { ...sourceOf(lines), lines: (...given) => (read++, sourceOf(lines).lines(...given)) };
+    const source: AuditSource = { ...sourceOf(lines), lines: (...given) => (read++, sourceOf(lines).lines(...given)) };
     await rejects(audit({ source, threads: 0, checkpoint: { path: join(directory, 'nowhere', 'checkpoint') } }),
       (error: Error) => error instanceof CannotAudit && error.message.includes('cannot be written'));
     equal(read, 0);

@@ -1,6 +1,6 @@
 /** Matching with the book's primitives as the engine does it: a walk that only reads, then each of its fills applied. */
 import { Book } from '../../engine/book/book.js';
-import { OrderPool, type OrderFacts } from '../../engine/book/order-pool.js';
+import { OrderPool, type BookOrder } from '../../engine/book/order-pool.js';
 import { BUY, type Side } from '../../engine/records/fields.js';
 
 /** An order's hash: eight words of `keys` from `from` on. */
@@ -9,7 +9,7 @@ export interface Key {
   readonly from: number;
 }
 
-export interface Place extends Key, OrderFacts {
+export interface Place extends Key, BookOrder {
   readonly sizeHi: number;
   readonly sizeLo: number;
 }

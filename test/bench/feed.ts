@@ -16,7 +16,7 @@ import type { Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { feedHistory, type FeedHistory } from '../support/feed-history.js';
 import { startBroker, type KafkaBroker } from '../support/kafka-broker.js';
-import { clientTo, newTopic, type ToldClient } from '../support/kafka-client.js';
+import { clientTo, newTopic, type ReportingClient } from '../support/kafka-client.js';
 import { memoryCheckpoints } from '../support/kafka-scene.js';
 import { appendAll } from '../support/log-records.js';
 import { Latencies } from './latencies.js';
@@ -33,7 +33,7 @@ interface Scene {
   readonly log: Log;
   readonly history: FeedHistory;
   readonly broker: KafkaBroker;
-  readonly client: ToldClient;
+  readonly client: ReportingClient;
 }
 
 const silent = (): void => undefined;
@@ -113,7 +113,7 @@ async function followed(feed: FillFeed, messages: number): Promise<void> {
   if (least(partitions) > BEHIND) throw new Error('the feed has gone beyond the log');
 }
 
-async function readBare(client: ToldClient, topic: string, messages: number): Promise<void> {
+async function readBare(client: ReportingClient, topic: string, messages: number): Promise<void> {
   let left = messages;
   await new Promise<void>((resolve, reject) => {
     client.read({ topic, group: topic, handle: ({ records }) => {

@@ -9,8 +9,7 @@ import { orderEndpoints } from '../../command/orders/endpoints.js';
 import { createApp } from '../../service/http/app.js';
 import { TIMEOUTS, createServer, listen } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
-import { createMetrics } from '../../service/status/metrics.js';
-import { requestObserver } from '../../service/http/observe.js';
+import { createMetrics, requestObserver } from '../../service/status/metrics.js';
 
 const domain = JSON.parse(process.argv[2]!) as OrderDomain;
 const keccak256 = await createKeccak256();

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { openLog } from '../../engine/log/open-log.js';
-import { encodeData, encodeIds } from '../../engine/log/postgres/binary.js';
+import { encodeData, encodeIds } from '../../engine/log/postgres/records.js';
 import { MAX_APPEND_RECORDS, type Log, type NewRecord } from '../../engine/log/log.js';
 import type { BenchLine } from './line.js';
 import { perSecond, readingRate, takingTurns } from './rates.js';

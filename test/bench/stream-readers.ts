@@ -2,7 +2,7 @@
 import { createConnection, type Socket } from 'node:net';
 import { once } from 'node:events';
 
-export type Asked
+export type ReadersRequest
   /** Opens so many streams; answered when each has its first event. */
   = | { readonly open: { readonly port: number; readonly path: string; readonly readers: number } }
     /** Answered with the arrivals since the last answer, once each reader has one of the event with this id. */
@@ -52,7 +52,7 @@ async function openOne(port: number, path: string): Promise<void> {
   await new Promise<void>((resolve) => { socket.on('data', (chunk) => { if (read(chunk as Buffer) > 0) resolve(); }); });
 }
 
-async function answer(asked: Asked): Promise<Arrivals | undefined> {
+async function answer(asked: ReadersRequest): Promise<Arrivals | undefined> {
   if ('open' in asked) {
     const { port, path, readers } = asked.open;
     for (let n = 0; n < readers; n += AT_A_TIME) {
@@ -73,4 +73,4 @@ async function answer(asked: Asked): Promise<Arrivals | undefined> {
   return arrivals;
 }
 
-process.on('message', (asked: Asked) => { void answer(asked).then((answered) => { process.send!({ answered }); }); });
+process.on('message', (asked: ReadersRequest) => { void answer(asked).then((answered) => { process.send!({ answered }); }); });

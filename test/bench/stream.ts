@@ -25,7 +25,7 @@ import { createPriceStreams } from '../../query/price-stream.js';
 import { spawnService } from '../support/service-process.js';
 import { Latencies, type LatencySummary } from './latencies.js';
 import type { BenchLine } from './line.js';
-import type { Arrivals, Asked } from './stream-readers.js';
+import type { Arrivals, ReadersRequest } from './stream-readers.js';
 
 const READERS = 2_000;
 const PATH = '/api/v1/prices/BTC/stream';
@@ -82,7 +82,7 @@ export async function streamBench(url: string): Promise<BenchLine[]> {
   }
 }
 
-interface Readers { readonly child: ChildProcess; ask(asked: Asked): Promise<Arrivals> }
+interface Readers { readonly child: ChildProcess; ask(asked: ReadersRequest): Promise<Arrivals> }
 
 async function startReaders(): Promise<Readers> {
   const child = fork(fileURLToPath(new URL('./stream-readers.js', import.meta.url)), { serialization: 'advanced', execArgv: [] });

@@ -56,7 +56,7 @@ describe('service: the watch over a chain', () => {
   it('has caught up when the history has the final block, and then asks nobody', async () => {
     await watch.catchUp();
     await watch.verify();
-    assert.deepEqual([asked, watch.trouble(), watch.latestBlock()], [0, undefined, 10]);
+    assert.deepEqual([asked, watch.problem(), watch.latestBlock()], [0, undefined, 10]);
   });
 
   it('asks the indexer to record the final block, and waits until the history has it, with all its facts', async () => {
@@ -89,19 +89,19 @@ describe('service: the watch over a chain', () => {
     await assert.rejects(watch.verify(), /it does not have block 8 as the history recorded it/);
     await assert.rejects(watch.catchUp(), /it does not have block 8/);
     await assert.rejects(watch.catchUp(), ChainUnavailable);
-    assert.match(watch.trouble()!, /it does not have block 8/);
+    assert.match(watch.problem()!, /it does not have block 8/);
     version = 0;
     await watch.verify();
-    assert.equal(watch.trouble(), undefined);
+    assert.equal(watch.problem(), undefined);
   });
 
   it('says that the chain is away after three failed looks, and that it was given up at once', async () => {
     away = true;
     for (let i = 0; i < 3; i++) await assert.rejects(watch.verify(), /nobody answers/);
-    assert.match(watch.trouble()!, /nobody answers/);
+    assert.match(watch.problem()!, /nobody answers/);
     away = false;
     stopped = 'other contracts';
-    assert.equal(watch.trouble(), 'other contracts');
+    assert.equal(watch.problem(), 'other contracts');
     await assert.rejects(watch.verify(), /other contracts/);
   });
 
@@ -110,9 +110,9 @@ describe('service: the watch over a chain', () => {
     await watch.verify();
     nowMs = 60_001;
     await assert.rejects(watch.verify(), /no process records it: is an indexer running\?/);
-    assert.equal(watch.trouble(), 'no process records it');
+    assert.equal(watch.problem(), 'no process records it');
     cursor = recorded(18);
     await watch.verify();
-    assert.equal(watch.trouble(), undefined);
+    assert.equal(watch.problem(), undefined);
   });
 });

@@ -111,7 +111,7 @@ describe('chain: JSON-RPC under faults', () => {
       nowMs += 1;
       assert.equal(await block(rpc), '0x0');
       assert.deepEqual([first.calls.slice(2), second.calls.length], [['eth_chainId', 'eth_blockNumber'], 3]);
-      assert.deepEqual(reports, [`trouble: chain ${TEST_CHAIN_ID}: ${first.host} ${detail}`, `note: chain ${TEST_CHAIN_ID}: ${first.host} answers again`]);
+      assert.deepEqual(reports, [`warn: chain ${TEST_CHAIN_ID}: ${first.host} ${detail}`, `info: chain ${TEST_CHAIN_ID}: ${first.host} answers again`]);
     });
   }
 
@@ -119,7 +119,7 @@ describe('chain: JSON-RPC under faults', () => {
     const rpc = open({ timeoutMs: 3_000 });
     meet('hang');
     assert.equal(await block(rpc), '0x0');
-    assert.deepEqual(reports, [`trouble: chain ${TEST_CHAIN_ID}: ${first.host} gave no answer within 3000 ms`]);
+    assert.deepEqual(reports, [`warn: chain ${TEST_CHAIN_ID}: ${first.host} gave no answer within 3000 ms`]);
   });
 
   it('is broken off by its signal, with whatever is under way; no node is blamed for it, and none is asked any more', async () => {
@@ -198,7 +198,7 @@ describe('chain: JSON-RPC under faults', () => {
       assert.equal(await block(rpc), '0x0');
       assert.equal(await block(rpc), '0x0');
       assert.deepEqual(first.calls, ['eth_chainId']);
-      assert.deepEqual(reports, [`alarm: ${first.host} is on chain 1, not on ${TEST_CHAIN_ID}: it is not used`]);
+      assert.deepEqual(reports, [`alert: ${first.host} is on chain 1, not on ${TEST_CHAIN_ID}: it is not used`]);
       assert.equal(rpc.nodes()[0]!.state, 'wrong chain');
       first.fate = () => 'pass';
       nowMs += 5_000;

@@ -80,9 +80,9 @@ describe('chain: the ways out of an unresolved market', () => {
   it('cost the chain a few requests in ten seconds, and one per market, whoever asks; what failed is not kept for longer', async () => {
     let requests = 0;
     let away = false;
-    const counted = <Asked extends readonly unknown[], T>(read: (...asked: Asked) => Promise<T>) => (...asked: Asked): Promise<T> => {
+    const counted = <Args extends readonly unknown[], T>(read: (...args: Args) => Promise<T>) => (...args: Args): Promise<T> => {
       requests += 1;
-      return away ? Promise.reject(new ChainUnavailable(node.chain.chainId, 'away')) : read(...asked);
+      return away ? Promise.reject(new ChainUnavailable(node.chain.chainId, 'away')) : read(...args);
     };
     const read = readerOf({ views: counted(reads.views), simulate: counted(reads.simulate) });
     await read(market);

@@ -26,14 +26,14 @@ function stack({ blocks = { 5: rich }, recorded, final = recorded ?? 5, open = [
   confirmations?: number;
 } = { recorded: 5 }) {
   const chain = {
-    blocks: { ...blocks } as Record<number, Holdings | Error>, recorded, final, reads: [] as string[], trouble: undefined as string | undefined,
+    blocks: { ...blocks } as Record<number, Holdings | Error>, recorded, final, reads: [] as string[], problem: undefined as string | undefined,
     whileReading: () => { /* as is */ },
     latest: undefined as number | undefined, permitHolds: true,
   };
   const reservations = createReservations({ isHere: (marketId) => marketId !== foreignMarket, traderOf: () => trader });
   for (const order of open) if (order.chainId === CHAIN) reservations.addOrder({ ...order, trader, size: order.remaining });
   const exposure = createExposure({
-    chainId: CHAIN, reservations, trouble: () => chain.trouble,
+    chainId: CHAIN, reservations, problem: () => chain.problem,
     recordedBlock: () => chain.recorded, confirmations, latestBlock: () => chain.latest,
     catchUp: () => {
       chain.recorded = chain.final;
@@ -158,7 +158,7 @@ describe('exposure', () => {
     assert.equal((await refusal(exposure, order())).code, 'chain_unavailable');
     chain.blocks[5] = rich;
     (await exposure.hold(order()))();
-    chain.trouble = 'it was reset';
+    chain.problem = 'it was reset';
     assert.equal((await refusal(exposure, order())).code, 'chain_unavailable');
   });
 

@@ -1,6 +1,6 @@
 /** What traders have promised, folded event by event, against the engine's own orders and fills added up. */
 import assert from 'node:assert/strict';
-import { claimOf, createReservations, type Claim } from '../../command/chain/reservations.js';
+import { reservationOf, createReservations, type Reservation } from '../../command/chain/reservations.js';
 import { UNIT } from '../../engine/records/amounts.js';
 import { encodeCommand } from '../../engine/records/codec.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
@@ -11,18 +11,18 @@ import { extent, SEED } from '../support/extent.js';
 import { crowd, pile, type Profile } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
 
-type Sums = Map<string, { claim: Claim; amount: bigint }>;
+type Sums = Map<string, { claim: Reservation; amount: bigint }>;
 
 /** Every promise of a chain's traders by adding up all open orders and all unsettled fills. */
 function addedUp({ state }: Engine, chainId: number): Sums {
   const sums: Sums = new Map();
-  const add = (claim: Claim): void => {
+  const add = (claim: Reservation): void => {
     const key = claim.kind === 'collateral' ? claim.trader : `${claim.trader}/${claim.marketId}/${claim.outcome}`;
     sums.set(key, { claim, amount: (sums.get(key)?.amount ?? 0n) + claim.amount });
   };
   for (const { address } of state.traders) {
     for (const order of openOrdersOf(state, address)) {
-      if (order.chainId === chainId) add(claimOf({ ...order, trader: address, size: order.remaining }));
+      if (order.chainId === chainId) add(reservationOf({ ...order, trader: address, size: order.remaining }));
     }
   }
   for (const { marketId, outcome, size, cost, buyer, seller } of unsettledFills(state, { chainId, from: 0 })) {

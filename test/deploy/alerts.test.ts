@@ -64,8 +64,8 @@ describe('deploy: alerts', () => {
       [{ alertname: 'ExchangeNoLane', key: 'operator', chain }, { alertname: 'ExchangeFillsWait', chain }, true],
       [{ alertname: 'ExchangeNoLane', key: 'relayer', chain }, { alertname: 'ExchangeFillsWait', chain }, false],
       [{ alertname: 'ExchangeNoLane', key: 'operator', chain }, { alertname: 'ExchangeFillsWait', chain: '2' }, false],
-      [{ alertname: 'ExchangeLaneTroubled', key: 'quick', chain }, { alertname: 'ExchangeQuickMarketsTroubled', chain }, true],
-      [{ alertname: 'ExchangeLaneTroubled', key: 'quick', chain }, { alertname: 'ExchangeRelayerTroubled', chain }, false],
+      [{ alertname: 'ExchangeLaneBlocked', key: 'quick', chain }, { alertname: 'ExchangeQuickMarketsBlocked', chain }, true],
+      [{ alertname: 'ExchangeLaneBlocked', key: 'quick', chain }, { alertname: 'ExchangeRelayerBlocked', chain }, false],
     ] as const) assert.equal(silences(source, target), isSilenced, `${JSON.stringify(source)} ${JSON.stringify(target)}`);
   });
 

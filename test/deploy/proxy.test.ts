@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
 import { errors, type ClientErrorCode } from '../../service/api/errors.js';
 import { parseConfig } from '../../service/config.js';
-import { COMMON_HEADERS } from '../../service/http/small-steps.js';
+import { COMMON_HEADERS } from '../../service/http/security.js';
 import type { ErrorShape } from '../../service/api/error-shape.js';
 import { streamPrices } from '../../query/price-stream.js';
 import { getMetrics } from '../../service/endpoints/health.js';
@@ -35,7 +35,7 @@ describe('deploy: the proxy', () => {
     assert.match(refusal, /default_type "";\nadd_header Content-Type \$exchange_error_type always;/);
     for (const [, name = '', value = ''] of refusal.matchAll(/^add_header ([\w-]+) (.+) always;$/gm)) {
       if (name === 'Content-Type') continue;
-      const own = COMMON_HEADERS.get(name) ?? '';
+      const own = COMMON_HEADERS[name] ?? '';
       assert.ok(name === 'Access-Control-Expose-Headers' ? own.split(', ').includes(value) : own === value, name);
     }
     for (const endpoint of allEndpoints) {

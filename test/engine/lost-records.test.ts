@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAppender, AttemptFailed } from '../../engine/log/appender.js';
-import { createHandleFailure } from '../../engine/log/known.js';
+import { createHandleFailure } from '../../engine/log/tail.js';
 import { createGroupCommit } from '../../engine/log/group-commit.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, WrongPosition, type Log, type NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore, type MemoryStore } from '../../engine/log/memory/memory-log.js';

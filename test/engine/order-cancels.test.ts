@@ -17,24 +17,24 @@ const anna = address('anna');
 const several = (orders: readonly string[], more: { trader?: string; chainId?: number } = {}) => tell({
   kind: 'CancelOrders', chainId: more.chainId ?? 1, trader: address(more.trader ?? 'anna'), orderHashes: orders.map(bytes32),
 });
-interface Asked { readonly market?: string; readonly deadline?: number; readonly at?: number; readonly chainId?: number }
+interface CancelChanges { readonly market?: string; readonly deadline?: number; readonly at?: number; readonly chainId?: number }
 const idOf = (market: string | undefined) => market === undefined ? ALL_MARKETS : bytes32(market);
-const dead = ({ deadline }: Asked) => deadline === undefined ? {} : { deadline: String(ZERO_S + deadline) };
-const when = (asked: Asked) => asked.at === undefined ? {} : { at: asked.at };
-const all = (asked: Asked = {}) => tell({
-  kind: 'CancelAll', chainId: asked.chainId ?? 1, trader: anna, marketId: idOf(asked.market), ...dead(asked),
-}, when(asked));
-const allSaid = (orders: number, asked: Asked = {}) => says({
-  type: 'AllOrdersCancelled', chainId: asked.chainId ?? 1, trader: anna, marketId: idOf(asked.market), orders, deadline: dead(asked).deadline ?? null,
+const dead = ({ deadline }: CancelChanges) => deadline === undefined ? {} : { deadline: String(ZERO_S + deadline) };
+const when = (changes: CancelChanges) => changes.at === undefined ? {} : { at: changes.at };
+const all = (changes: CancelChanges = {}) => tell({
+  kind: 'CancelAll', chainId: changes.chainId ?? 1, trader: anna, marketId: idOf(changes.market), ...dead(changes),
+}, when(changes));
+const allSaid = (orders: number, changes: CancelChanges = {}) => says({
+  type: 'AllOrdersCancelled', chainId: changes.chainId ?? 1, trader: anna, marketId: idOf(changes.market), orders, deadline: dead(changes).deadline ?? null,
 });
-const allAgain = (position: number, asked: Asked = {}) => says({
-  type: 'CancelAllRepeated', chainId: 1, trader: anna, marketId: idOf(asked.market), position,
+const allAgain = (position: number, changes: CancelChanges = {}) => says({
+  type: 'CancelAllRepeated', chainId: 1, trader: anna, marketId: idOf(changes.market), position,
 });
-const after = (seconds: number, asked: Asked = {}) => tell({ kind: 'CancelAfter', chainId: asked.chainId ?? 1, trader: anna, seconds, ...dead(asked) }, when(asked));
-const armed = (firesAt: number, asked: Asked = {}) => says({
-  type: 'CancelAfterArmed', chainId: asked.chainId ?? 1, trader: anna, firesAt: ZERO_S * 1_000 + firesAt, deadline: dead(asked).deadline ?? null,
+const after = (seconds: number, changes: CancelChanges = {}) => tell({ kind: 'CancelAfter', chainId: changes.chainId ?? 1, trader: anna, seconds, ...dead(changes) }, when(changes));
+const armed = (firesAt: number, changes: CancelChanges = {}) => says({
+  type: 'CancelAfterArmed', chainId: changes.chainId ?? 1, trader: anna, firesAt: ZERO_S * 1_000 + firesAt, deadline: dead(changes).deadline ?? null,
 });
-const disarmed = (asked: Asked = {}) => says({ type: 'CancelAfterDisarmed', chainId: 1, trader: anna, deadline: dead(asked).deadline ?? null });
+const disarmed = (changes: CancelChanges = {}) => says({ type: 'CancelAfterDisarmed', chainId: 1, trader: anna, deadline: dead(changes).deadline ?? null });
 const reduce = (order: string, size: number | bigint, trader?: string) => tell({
   kind: 'ReduceOrder', orderHash: bytes32(order), size: String(size), ...trader === undefined ? {} : { trader: address(trader) },
 });

@@ -69,14 +69,14 @@ describe('engine: reactor', () => {
   it('tells a failure once while it repeats, and once that it is over; what is held stays', async () => {
     start([fails(new Error('down')), fails(new Error('down')), fails(new Error('gone'))]);
     await untilResting(4);
-    deepEqual(reports, ['trouble: it waits: down', 'trouble: it waits: gone', 'note: it goes on']);
-    deepEqual([done.filter((each) => each === 'hold').length, reactor.trouble()], [1, undefined]);
+    deepEqual(reports, ['warn: it waits: down', 'warn: it waits: gone', 'info: it goes on']);
+    deepEqual([done.filter((each) => each === 'hold').length, reactor.problem()], [1, undefined]);
   });
 
   it('shows why it fails', async () => {
     start([fails(new TypeError('x is undefined'))], { backoff: { firstMs: 3_600_000, longestMs: 3_600_000 } });
     await turns();
-    equal(reactor.trouble(), 'TypeError: x is undefined');
+    equal(reactor.problem(), 'TypeError: x is undefined');
   });
 
   it('releases what it has lost, and holds anew', async () => {
@@ -101,7 +101,7 @@ describe('engine: reactor', () => {
     let tries = 0;
     start([], { hold: () => ++tries < 3 ? Promise.reject(new Error('away')) : Promise.resolve('held') });
     await untilResting(1);
-    deepEqual([done, reports], [['round of held'], ['trouble: it waits: away', 'note: it goes on']]);
+    deepEqual([done, reports], [['round of held'], ['warn: it waits: away', 'info: it goes on']]);
   });
 
   it('ends with an error that cannot pass, and releases what it held', async () => {
@@ -121,16 +121,16 @@ describe('engine: reactor', () => {
       },
     });
     while (!reactor.standsBy()) await new Promise((resolve) => { setTimeout(resolve, 1); });
-    deepEqual([reactor.held(), reactor.trouble(), reports], [undefined, undefined, ['trouble: it waits: away', 'note: it stands by: another process does this']]);
+    deepEqual([reactor.held(), reactor.problem(), reports], [undefined, undefined, ['warn: it waits: away', 'info: it stands by: another process does this']]);
     take('held');
     await untilResting(1);
     deepEqual([reactor.standsBy(), reactor.held(), done], [false, 'held', ['round of held']]);
   });
 
-  it('says nothing of failures that belong to the usual work, and raises an alarm for those that need one', async () => {
-    start([fails(new Lost('overtaken')), fails(new Error('down'))], { level: (error) => error instanceof Lost ? undefined : 'alarm' });
+  it('says nothing of failures that belong to the usual work, and raises an alert for those that need one', async () => {
+    start([fails(new Lost('overtaken')), fails(new Error('down'))], { level: (error) => error instanceof Lost ? undefined : 'alert' });
     await untilResting(3);
-    deepEqual(reports, ['alarm: it waits: down', 'note: it goes on']);
+    deepEqual(reports, ['alert: it waits: down', 'info: it goes on']);
   });
 
   it('ends with an error that cannot pass although it is stopping', async () => {

@@ -1,9 +1,8 @@
 /** The engine against the slow and obvious one: the same events, texts and digests over random histories and short scripts. */
 import { equal, throws } from 'node:assert/strict';
 import fc from 'fast-check';
-import { encodeCommand } from '../../engine/records/codec.js';
+import { encodeCommand, formatDigest } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
-import { formatDigest } from '../../engine/records/digest.js';
 import { MarketOpenedV1, eventSchemas, type EventType } from '../../engine/records/events.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { commandScripts } from '../support/command-scripts.js';

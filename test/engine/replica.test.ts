@@ -293,7 +293,7 @@ describe('replica', () => {
     down = false;
     deepEqual((await engine.replica.outcomeOf(1)).events, [{ type: 'MarketClosed', v: 1, marketId: marketId(1) }]);
     await until('it is told that the clock goes on', () => told.length > 1);
-    deepEqual(told, [`trouble: the clock waits: ${new LogUnavailable(false).message}`, 'note: the clock goes on'], 'each is told once');
+    deepEqual(told, [`warn: the clock waits: ${new LogUnavailable(false).message}`, 'info: the clock goes on'], 'each is told once');
     stop.abort();
     await clock;
     await engine.stop();

@@ -1,7 +1,6 @@
 /** Ids that a writer makes by numbers. */
 import { equal, match, notEqual, ok, throws } from 'node:assert/strict';
-import { isChecked, withCheck } from '../../engine/records/codec.js';
-import { writerIds } from '../../engine/records/writer-ids.js';
+import { isChecked, withCheck, writerIds } from '../../engine/records/codec.js';
 
 describe('the ids of a writer', () => {
   const idOf = writerIds('one');

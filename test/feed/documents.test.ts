@@ -5,59 +5,17 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
-import { encodedExample, exampleOrders, examples } from '../../command/feed/documents/examples.js';
+import { encodedExamples, exampleMessages } from '../../command/feed/documents/examples.js';
 import {
   MESSAGE_NAMES, MESSAGE_TYPES, SIGNED_NAMES, publishedSchema, schemaFile,
 } from '../../command/feed/documents/schemas.js';
-import { FOLDER, publishedFiles } from '../../command/feed/documents/write.js';
+import { FOLDER, PAGE, pageWithExamples, publishedFiles } from '../../command/feed/documents/write.js';
 import { decodeMessage, encodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import { createSignedEncoder, type SignedFillMatched } from '../../command/feed/signed-fills.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { encodeCommand } from '../../engine/records/codec.js';
-import type { Command, PlaceOrder } from '../../engine/records/commands.js';
-import { BUY, SELL, YES } from '../../engine/records/fields.js';
-import { createEngine } from '../../engine/run/engine.js';
-import {
-  alice, bob, contractAddress, expiration, maker, marketId, placedAt, question, signature, txHash,
-} from '../../service/api/examples.js';
 import { feedHistory } from '../support/feed-history.js';
 import { appendAll } from '../support/log-records.js';
-
-const chainId = 31_337;
-const market = { marketId, question, description: '', category: 'defi', contractAddress, maker, expiration, chainId, marketKind: 'standard', ifOver: 'close' } as const;
-const order = { marketId, outcome: YES, price: 520_000, expiration: String(expiration), signature, kind: 'PlaceOrder', v: 2 } as const;
-const bytes32 = (digits: string) => `0x${digits.repeat(32)}`;
-
-/** The history whose messages the documents show: Alice buys YES from Bob twice, and the chain refuses the second fill. */
-const COMMANDS: readonly Command[] = [
-  { kind: 'OpenMarket', v: 3, at: placedAt * 1_000, ...market },
-  { ...order, at: placedAt * 1_000 + 2_000, orderHash: bytes32('b0'), trader: bob, side: SELL, size: '10000000', nonce: '0' },
-  { ...order, at: placedAt * 1_000 + 4_000, orderHash: bytes32('a1'), trader: alice, side: BUY, size: '6000000', nonce: '0' },
-  { ...order, at: placedAt * 1_000 + 5_000, orderHash: bytes32('a2'), trader: alice, side: BUY, size: '4000000', nonce: '1' },
-  { kind: 'SubmitSettlement', v: 1, at: placedAt * 1_000 + 6_000, chainId, txHash, fills: [0, 1] },
-  { kind: 'SettleFill', v: 1, at: placedAt * 1_000 + 9_000, fill: 0, txHash, fact: { chainId, block: 118, logIndex: 4 } },
-  {
-    kind: 'FailFill', v: 2, countDefault: true, at: placedAt * 1_000 + 9_000, fill: 1, txHash, reason: 'buyer_insufficient_balance', culprit: 'buyer',
-    fact: { chainId, block: 118, logIndex: 5 },
-  },
-  { kind: 'AdvanceChain', v: 1, at: placedAt * 1_000 + 10_000, chainId, block: 118, blockHash: bytes32('6b') },
-];
-
-/** All messages of the history. */
-function documentedMessages(): SequencedMessage[] {
-  const engine = createEngine();
-  const sequencer = createSequencer(FEED_START);
-  return COMMANDS.flatMap((command) => {
-    const { position, outcome, digest } = engine.step(encodeCommand(command));
-    return sequencer.take({ position, digest, ...outcome });
-  });
-}
-
-/** Its orders, each with its number. */
-function documentedOrders(): readonly (readonly [number, PlaceOrder])[] {
-  return COMMANDS.flatMap((command, number) => command.kind === 'PlaceOrder' ? [[number, command] as const] : []);
-}
 
 /** The rules of AsyncAPI 3.0, by the specification's own JSON Schemas. */
 const SCHEMA = createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0-without-$id.json') as object;
@@ -182,26 +140,25 @@ describe('the fill feed\'s documents', () => {
     }
   });
 
-  it('have examples that are messages of a real history', () => {
-    const documented = documentedMessages();
+  it('have examples that a consumer reads as the messages that they are', () => {
+    const messages = exampleMessages();
     for (const type of MESSAGE_TYPES) {
-      const example: SequencedMessage = examples[type];
-      assert.deepEqual(example, documented.find(({ seq, message }) => message.type === type && seq === example.seq), type);
-      const { value, headers } = encodeMessage(example);
-      assert.deepEqual(decodeMessage({ partition: example.partition, value, headers }), example);
+      const { partition, seq, value, headers } = encodedExamples()[type];
+      const example = messages.find((each) => each.partition === partition && each.seq === seq);
+      assert.equal(example?.message.type, type);
+      assert.deepEqual(decodeMessage({ partition, value, headers }), example);
     }
-    assert.deepEqual(exampleOrders, new Map(documentedOrders().filter(([number]) => exampleOrders.has(number))));
   });
 });
 
 describe('the fill feed\'s page', () => {
   it('shows every message as it comes', () => {
-    const page = readFileSync(new URL('docs/events.md', root), 'utf8');
+    const page = readFileSync(new URL(PAGE, root), 'utf8');
+    assert.equal(page, pageWithExamples(page), `${PAGE} is out of date: npm run generate`);
     const shown = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => JSON.parse(text) as Json);
-    assert.deepEqual(shown, MESSAGE_NAMES.map((name) => {
-      const { partition, key, headers, value } = encodedExample(name);
-      return { partition, key, headers, value: JSON.parse(value.toString()) as Json };
-    }));
+    assert.deepEqual(shown, Object.values(encodedExamples()).map(({ partition, key, headers, value }) => (
+      { partition, key, headers, value: JSON.parse(value.toString()) as Json })));
+    assert.throws(() => pageWithExamples(page.replace('```json', '```')), /has 5 blocks of JSON, and there are 6 messages/);
   });
 
   it('has an example of seventy lines', () => { assert.ok(committed('consumer.mjs').split('\n').length - 1 <= 70); });
@@ -238,22 +195,23 @@ describe('the fill feed\'s AsyncAPI document', () => {
   });
 
   it('has every message in its channel, with the committed schema and an example', () => {
+    const examples = encodedExamples();
     assert.deepEqual(Object.keys(document.channels.fills.messages), MESSAGE_TYPES);
     assert.deepEqual(Object.keys(document.channels.signedFills.messages), SIGNED_NAMES);
     for (const name of MESSAGE_NAMES) {
       const schema = JSON.parse(committed(schemaFile(name))) as Json;
       assert.deepEqual({ $schema: schema['$schema'], $id: schema['$id'], ...document.components.schemas[name] as Json }, schema);
-      const { headers, value } = encodedExample(name);
+      const { headers, value } = examples[name];
       const [example] = document.components.messages[name]!.examples;
       assert.deepEqual([example?.headers, example?.payload], [headers, JSON.parse(value.toString())]);
     }
   });
 });
 
-/** Of the documented history and of a random one with every kind of message. */
+/** Of the examples' history and of a random one with every kind of message. */
 function allMessages(): SequencedMessage[] {
   const sequencer = createSequencer(FEED_START);
-  return [...documentedMessages(), ...feedHistory(2, 1_000).outcomes.flatMap((outcome) => sequencer.take(outcome))];
+  return [...exampleMessages(), ...feedHistory(2, 1_000).outcomes.flatMap((outcome) => sequencer.take(outcome))];
 }
 
 /** Neither texts nor order are part of a shape. */

@@ -1,6 +1,6 @@
 /** What waits in a Kafka consumer is taken in one step, whichever partitions it is from; the consumer goes on once all of it has been handled. */
 import assert from 'node:assert/strict';
-import type { KafkaClient, Reading, TopicRecord } from '../../command/feed/kafka/client.js';
+import type { KafkaClient, TopicReading, TopicRecord } from '../../command/feed/kafka/client.js';
 import { createKafkaFeed, type KafkaFeedOptions } from '../../command/feed/kafka/kafka-feed.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { PARTITIONS, encodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
@@ -19,12 +19,12 @@ const foreign = (message: SequencedMessage | undefined): SequencedMessage[] => m
 
 /** A consumer of which the test says what each fetch brings: a batch per partition, all at once. */
 function consumer() {
-  let began: (handle: Reading['handle']) => void;
+  let began: (handle: TopicReading['handle']) => void;
   let end: () => void;
-  const reading = new Promise<Reading['handle']>((resolve) => { began = resolve; });
+  const reading = new Promise<TopicReading['handle']>((resolve) => { began = resolve; });
   const ended = new Promise<void>((resolve) => { end = resolve; });
-  const client: Pick<KafkaClient, 'read' | 'trouble' | 'close'> = {
-    trouble: () => undefined,
+  const client: Pick<KafkaClient, 'read' | 'problem' | 'close'> = {
+    problem: () => undefined,
     read({ handle }) {
       began(handle);
       return ended;
@@ -151,7 +151,7 @@ describe('the fill feed by Kafka: its steps', () => {
       await following.fetch([...early, ...late]);
       await following.stop();
       assert.equal(await none, undefined);
-      assert.deepEqual(following.told, [`alarm: the Kafka topic fills: ${told}`]);
+      assert.deepEqual(following.told, [`alert: the Kafka topic fills: ${told}`]);
     });
   }
 
@@ -173,21 +173,21 @@ describe('the fill feed by Kafka: its steps', () => {
         return await taken;
       };
       for (const batches of [old, fresh]) assert.deepEqual(await next(others(batches)), others(batches));
-      assert.equal(following.feed.status().trouble, undefined);
+      assert.equal(following.feed.status().problem, undefined);
       assert.deepEqual(await next(others(newest), old[SILENT]!.length), alone(old[SILENT]!));
       length = 3_000;
-      assert.deepEqual(following.feed.status(), { fromLog: old[SILENT]!.length, repeats: 0, alarms: 0, trouble: `those of partition ${SILENT} have not come` });
+      assert.deepEqual(following.feed.status(), { fromLog: old[SILENT]!.length, repeats: 0, alerts: 0, problem: `those of partition ${SILENT} have not come` });
       assert.deepEqual(await following.take(1), others(newest));
       assert.deepEqual(await following.take(fresh[SILENT]!.length), alone(fresh[SILENT]!));
-      assert.notEqual(following.feed.status().trouble, undefined, 'what the others bring does not end it');
+      assert.notEqual(following.feed.status().problem, undefined, 'what the others bring does not end it');
       // It is back, and brings what was taken from the log once more.
       assert.deepEqual(await next(alone([...old[SILENT]!, ...newest[SILENT]!])), alone(newest[SILENT]!));
       assert.deepEqual(await next(last), last);
       assert.deepEqual(following.feed.status(),
-        { fromLog: old[SILENT]!.length + fresh[SILENT]!.length, repeats: old[SILENT]!.length, alarms: 0, trouble: undefined });
+        { fromLog: old[SILENT]!.length + fresh[SILENT]!.length, repeats: old[SILENT]!.length, alerts: 0, problem: undefined });
       assert.deepEqual(following.told, [
-        `trouble: messages of the fill feed are taken from the log, not from Kafka: those of partition ${SILENT} have not come`,
-        'note: messages of the fill feed come by Kafka again',
+        `warn: messages of the fill feed are taken from the log, not from Kafka: those of partition ${SILENT} have not come`,
+        'info: messages of the fill feed come by Kafka again',
       ]);
       await following.stop();
     });
@@ -207,7 +207,7 @@ describe('the fill feed by Kafka: its steps', () => {
       await following.stop();
     });
 
-    it('and that has nothing to tell is no trouble', async () => {
+    it('and that has nothing to tell is no problem', async () => {
       const ofIt = byPartition(whole)[SILENT]!.map(({ message: { position } }) => position);
       const before = ofIt.findIndex((position, index) => between(position + 1, ofIt[index + 1] ?? position).flat().length > 1);
       const [from, to] = [ofIt[before]! + 1, ofIt[before + 1]!];

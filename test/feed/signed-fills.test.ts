@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { decodeCommand } from '../../engine/records/codec.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { encodeMessage, type FillMatched } from '../../command/feed/messages.js';
+import { encodeMessage, type FillMatchedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import { createSignedEncoder, encodeSigned, type SignedFillMatched } from '../../command/feed/signed-fills.js';
 import { NoSuchOrder } from '../../command/feed/signed-orders.js';
@@ -51,7 +51,7 @@ describe('the fill feed with signed orders', () => {
 
   it('has no fill without its orders', async () => {
     const { message } = fills[0]!;
-    const { makerNumber } = message as FillMatched;
+    const { makerNumber } = message as FillMatchedMessage;
     const log = await logWith(commands.slice(0, makerNumber));
     await assert.rejects(createSignedEncoder(log)(fills.slice(0, 1)), NoSuchOrder);
     assert.throws(() => encodeSigned(fills[0]!, new Map()), new RegExp(`order ${makerNumber} of a fill is missing`));

@@ -80,25 +80,25 @@ describe('the watch over a Kafka topic', () => {
   it('tells a difference once, tells that it is mended, and tells it again when it comes back', async () => {
     const { found, told, watch, looksAgain, stop } = watched(OPTIONS);
     await looksAgain();
-    deepEqual([told, watch.trouble()], [[], undefined]);
+    deepEqual([told, watch.problem()], [[], undefined]);
     const short = `the Kafka topic fills has retention.ms=1, not 1209600000 or more: ${ALTER} retention.ms=1209600000`;
     found.options = { ...OPTIONS, 'retention.ms': '1' };
     await looksAgain();
-    deepEqual([told, watch.trouble()], [[`alarm: ${short}`], short]);
+    deepEqual([told, watch.problem()], [[`alert: ${short}`], short]);
     found.options = OPTIONS;
     await looksAgain();
-    deepEqual([told.slice(1), watch.trouble()], [['note: the Kafka topic fills is as it must be again'], undefined]);
+    deepEqual([told.slice(1), watch.problem()], [['info: the Kafka topic fills is as it must be again'], undefined]);
     found.options = { ...OPTIONS, 'retention.ms': '1' };
     await looksAgain();
-    deepEqual(told.slice(2), [`alarm: ${short}`]);
+    deepEqual(told.slice(2), [`alert: ${short}`]);
     await stop();
   });
 
   it('says once that it may not describe the options, and goes on', async () => {
     const { told, watch, looksAgain, stop } = watched(undefined);
     await looksAgain();
-    equal(watch.trouble(), undefined);
-    deepEqual(told, ['trouble: the options of the Kafka topic fills are not checked: this user needs the right DescribeConfigs on the topic']);
+    equal(watch.problem(), undefined);
+    deepEqual(told, ['warn: the options of the Kafka topic fills are not checked: this user needs the right DescribeConfigs on the topic']);
     await stop();
   });
 
@@ -109,7 +109,7 @@ describe('the watch over a Kafka topic', () => {
       await looksAgain();
     }
     await stop();
-    const line = 'trouble: the watch of the Kafka topic fills waits: not supported';
-    deepEqual(told, [line, 'note: the watch of the Kafka topic fills goes on', line]);
+    const line = 'warn: the watch of the Kafka topic fills waits: not supported';
+    deepEqual(told, [line, 'info: the watch of the Kafka topic fills goes on', line]);
   });
 });

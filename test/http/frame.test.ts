@@ -120,11 +120,11 @@ describe('service: stop', () => {
 describe('service: metrics and log', () => {
   const chains: (IndexerState & SettlementState)[] = [{
     chainId: 137, finalBlock: 9, lagBlocks: 4, reachable: false, failures: 7, lastError: 'no node answers', sinceLookS: 60, stalled: true,
-    waitingFills: 1, sentFills: 2, oldestWaitingS: 50, settlementTrouble: 'no node answers', stopped: 'it was reset', resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 2,
+    waitingFills: 1, sentFills: 2, oldestWaitingS: 50, settlementProblem: 'no node answers', stopped: 'it was reset', resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 2,
   }, {
     chainId: 1, finalBlock: 9, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 1, stalled: false,
-    waitingFills: 0, sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null,
-    resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
+    waitingFills: 0, sentFills: 0, oldestWaitingS: null, settlementProblem: null, stopped: null,
+    resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   }];
 
   it('reports requests, orders, batches and the values of its parts', async () => {
@@ -134,7 +134,7 @@ describe('service: metrics and log', () => {
     metrics.batch(40);
     metrics.show([
       reading(indexerState, () => chains), reading(settlementState, () => chains),
-      reading(laneState, () => [{ chainId: 137, key: 'operator', address: '0x1', standby: false, trouble: 'no ether' }]),
+      reading(laneState, () => [{ chainId: 137, key: 'operator', address: '0x1', standby: false, problem: 'no ether' }]),
       reading(queueState, () => [{ queued: 3 }]),
       reading(projectionState, () => Promise.resolve([{ name: 'orders', position: 9, lag: 2 }])),
     ]);
@@ -146,12 +146,12 @@ describe('service: metrics and log', () => {
       'exchange_commit_batch_records_sum 40', 'exchange_queued_orders 3',
       'exchange_chain_lag_blocks{chain="137"} 4', 'exchange_chain_stopped{chain="137"} 1',
       'exchange_chain_reachable{chain="137"} 0', 'exchange_chain_failed_looks{chain="137"} 7', 'exchange_chain_since_look_seconds{chain="137"} 60',
-      'exchange_chain_stalled{chain="137"} 1', 'exchange_settlement_oldest_waiting_seconds{chain="137"} 50', 'exchange_settlement_troubled{chain="137"} 1',
+      'exchange_chain_stalled{chain="137"} 1', 'exchange_settlement_oldest_waiting_seconds{chain="137"} 50', 'exchange_settlement_blocked{chain="137"} 1',
       'exchange_chain_reachable{chain="1"} 1', 'exchange_chain_stopped{chain="1"} 0', 'exchange_chain_stalled{chain="1"} 0',
-      'exchange_settlement_oldest_waiting_seconds{chain="1"} 0', 'exchange_settlement_troubled{chain="1"} 0',
+      'exchange_settlement_oldest_waiting_seconds{chain="1"} 0', 'exchange_settlement_blocked{chain="1"} 0',
       'exchange_settlement_waiting_fills{chain="137"} 1', 'exchange_settlement_sent_fills{chain="137"} 2',
       'exchange_projection_lag_records{projection="orders"} 2', 'exchange_lane_holds{chain="137",key="operator"} 1',
-      'exchange_lane_troubled{chain="137",key="operator"} 1',
+      'exchange_lane_blocked{chain="137",key="operator"} 1',
     ]) assert.ok(body.includes(`\n${line}\n`), line);
     assert.match(body, /\nnodejs_eventloop_lag_p99_seconds \d/);
     await shell.stop();

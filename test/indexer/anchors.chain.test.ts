@@ -104,8 +104,8 @@ describe('the indexer and anchors', function () {
       { type: 'AnchorPassedOver', v: 1, chainId: TEST_CHAIN_ID, txHash, position: '2', digest },
       { type: 'AnchorPassedOver', v: 1, chainId: TEST_CHAIN_ID, txHash: second, position: String(2n ** 64n - 1n), digest },
     ]);
-    assert.equal(scene.reports[0], `note: chain 31337: its settings pass over the anchors of 2 transactions: ${txHash}, ${second}`);
-    assert.equal(scene.reports.filter((report) => report.startsWith('trouble: chain 31337: passes over the anchor of transaction ')).length, 2);
+    assert.equal(scene.reports[0], `info: chain 31337: its settings pass over the anchors of 2 transactions: ${txHash}, ${second}`);
+    assert.equal(scene.reports.filter((report) => report.startsWith('warn: chain 31337: passes over the anchor of transaction ')).length, 2);
     const { length: after } = store.records.commands;
     assert.deepEqual((await catchUp({ ...options, chain: audited, store })).reports, [scene.reports[0]], 'the setting is told at each start');
     assert.equal((await takenFacts(store)).length, kinds.length + 5);

@@ -56,8 +56,8 @@ const fact = { chainId: 137, block: 100, logIndex: 7 };
 
 /** The commands of the events; every one of them can be recorded. */
 function commandsOf(...events: RawChainEvent[]): unknown[] {
-  const { facts, anchors, alarms } = factsOf(events, context);
-  assert.deepEqual({ anchors, alarms }, { anchors: [], alarms: [] });
+  const { facts, anchors, alerts } = factsOf(events, context);
+  assert.deepEqual({ anchors, alerts }, { anchors: [], alerts: [] });
   return facts.map(({ command }) => {
     encodeCommand(command);
     return command;
@@ -153,13 +153,13 @@ describe('facts of a chain', () => {
     ['an event that was removed', eventOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n], { removed: true })],
   ];
   for (const [what, raw] of silent) {
-    it(`are none: ${what}`, () => { assert.deepEqual(factsOf([raw], context), { facts: [], anchors: [], resolutions: [], alarms: [] }); });
+    it(`are none: ${what}`, () => { assert.deepEqual(factsOf([raw], context), { facts: [], anchors: [], resolutions: [], alerts: [] }); });
   }
 
   const fill = eventOf('settlement', 'FillSettled', [3n, word('2'), word('3'), 1n, 2n, 1n]);
   const transfer = eventOf('conditionalTokens', 'TransferSingle', [ALICE, ALICE, BOB, 10n, 5n]);
   const batch = abis['conditionalTokens']!.getEvent('TransferBatch')!;
-  const alarming: readonly (readonly [string, RawChainEvent, RegExp])[] = [
+  const alerting: readonly (readonly [string, RawChainEvent, RegExp])[] = [
     ['a fill number that cannot be', eventOf('settlement', 'FillSettled', [2n ** 53n, word('2'), word('3'), 1n, 1n, 1n]), /fill 9007199254740992 was settled/],
     ['a market resolved by thirds', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 2n]]), /payouts \[1, 2\]/],
     ['a market of an unknown kind', eventOf('marketFactory', 'MarketCreated', marketArgs({ 4: 2n })), /a market of kind 2/],
@@ -176,13 +176,13 @@ describe('facts of a chain', () => {
     ['tokens without amounts', { ...eventOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, BOB, [], []]),
       data: AbiCoder.defaultAbiCoder().encode(['uint256[]', 'uint256[]'], [[10n, 11n], [1n]]) }, /a transfer of 2 tokens and 1 amounts/],
   ];
-  for (const [what, raw, pattern] of alarming) {
-    it(`alarm, and go on behind, for ${what}`, () => {
-      const { facts, alarms } = factsOf([raw, eventOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n])], context);
+  for (const [what, raw, pattern] of alerting) {
+    it(`alert, and go on behind, for ${what}`, () => {
+      const { facts, alerts } = factsOf([raw, eventOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n])], context);
       assert.deepEqual(facts.map(({ command }) => command.kind), ['CancelOrdersBelow']);
-      assert.equal(alarms.length, 1);
-      assert.match(alarms[0]!, pattern);
-      assert.ok(alarms[0]!.startsWith(`chain 137, block 100, event 7, transaction ${TX}: `) && alarms[0]!.endsWith('is the contract that the chain\'s settings name'));
+      assert.equal(alerts.length, 1);
+      assert.match(alerts[0]!, pattern);
+      assert.ok(alerts[0]!.startsWith(`chain 137, block 100, event 7, transaction ${TX}: `) && alerts[0]!.endsWith('is the contract that the chain\'s settings name'));
     });
   }
 
@@ -194,17 +194,17 @@ describe('facts of a chain', () => {
     assert.deepEqual(commandsOf(created(3), terms('BTC', KNOWN_MARKET)), [quick], 'another market\'s');
     assert.deepEqual(commandsOf(created(3), { ...terms('BTC'), address: BOB }), [quick], 'another contract\'s');
     assert.deepEqual(commandsOf(created(3), { ...terms('BTC'), removed: true }), [quick]);
-    const { facts, alarms } = factsOf([created(3), terms('bitcoin')], context);
-    assert.deepEqual([facts, alarms.length], [[], 1]);
-    assert.match(alarms[0]!, /not of 1 to 16 capital letters and digits: "bitcoin"/);
+    const { facts, alerts } = factsOf([created(3), terms('bitcoin')], context);
+    assert.deepEqual([facts, alerts.length], [[], 1]);
+    assert.match(alerts[0]!, /not of 1 to 16 capital letters and digits: "bitcoin"/);
   });
 
-  it('alarm for more tokens at once than a command has room for', () => {
+  it('alert for more tokens at once than a command has room for', () => {
     const ids = Array.from({ length: 257 }, (_, i) => BigInt(1_000 + i));
     const raw = { ...transfer, ...batchOf(ids), topics: [batch.topicHash, ...transfer.topics.slice(1)] };
-    const { facts, alarms } = factsOf([raw], { ...context, isKnownToken: () => true });
-    assert.deepEqual([facts.length, alarms.length], [0, 1]);
-    assert.equal(factsOf([raw], context).alarms.length, 0, 'tokens of others do not count');
+    const { facts, alerts } = factsOf([raw], { ...context, isKnownToken: () => true });
+    assert.deepEqual([facts.length, alerts.length], [0, 1]);
+    assert.equal(factsOf([raw], context).alerts.length, 0, 'tokens of others do not count');
   });
 
   it('are read also from texts that are not UTF-8', () => {
@@ -234,7 +234,7 @@ describe('facts of a chain', () => {
       startPrice: '-9223372036854775808', startPublishTime: '18446744073709551615', endPrice: '9223372036854775807', endPublishTime: '0', winningOutcome: 255,
     };
     const resolutions = [{ marketId: KNOWN_MARKET, terms, txHash: TX, block: 100, logIndex: 7 }];
-    assert.deepEqual(factsOf([raw], context), { facts: [], anchors: [], resolutions, alarms: [] });
+    assert.deepEqual(factsOf([raw], context), { facts: [], anchors: [], resolutions, alerts: [] });
   });
 
   it('tell a fill\'s terms, and the shares that it moved in the event before', () => {
@@ -282,11 +282,11 @@ describe('facts of a chain', () => {
       indexes: fc.array(fc.bigInt({ min: 0n, max: 300n }).map((value) => zeroPadValue(toBeHex(value, 2), 32)), { maxLength: 20 }), tail: bytes(5),
     });
     fc.assert(fc.property(fc.array(raw, { maxLength: 5 }), (events) => {
-      const { facts, alarms, resolutions } = factsOf(events.map(({ address: at, first, more, indexes, tail }) => ({
+      const { facts, alerts, resolutions } = factsOf(events.map(({ address: at, first, more, indexes, tail }) => ({
         ...fill, address: at, topics: [first, ...more], data: concat([...indexes, tail]),
       })), { ...context, isKnownToken: () => true, isKnownMarket: () => true });
       for (const { command } of facts) encodeCommand(command);
-      return facts.length + alarms.length + resolutions.length <= events.length;
+      return facts.length + alerts.length + resolutions.length <= events.length;
     }), { numRuns: 500 });
   });
 });

@@ -133,8 +133,8 @@ describe('the indexer and nodes that fail', function () {
       });
       await assertAllTaken(store);
       assert.equal(scene.reports.length, 2);
-      assert.match(scene.reports[0]!, /^trouble: chain 31337: reading waits: the node's answer cannot be used: /);
-      assert.equal(scene.reports[1], 'note: chain 31337: reading goes on');
+      assert.match(scene.reports[0]!, /^warn: chain 31337: reading waits: the node's answer cannot be used: /);
+      assert.equal(scene.reports[1], 'info: chain 31337: reading goes on');
     });
   }
 
@@ -205,7 +205,7 @@ describe('the indexer and nodes that fail', function () {
     await scene.stop();
     await assertAllTaken(store);
     assert.deepEqual(scene.reports, [
-      'trouble: chain 31337: reading waits: eth_getLogs: query timeout exceeded', 'note: chain 31337: reading goes on',
+      'warn: chain 31337: reading waits: eth_getLogs: query timeout exceeded', 'info: chain 31337: reading goes on',
     ]);
   });
 
@@ -220,7 +220,7 @@ describe('the indexer and nodes that fail', function () {
     await assert.rejects(second.indexer.advanceNow());
     assert.match(second.indexer.status().stopped!, new RegExp('^chain 31337 contradicts the history: it ends at block 5, and the history has recorded block \\d+: '
       + 'the chain has lost its last blocks\\. .*Begin anew with an empty data directory \\(move DATA_DIR away\\), or bring back the chain\'s state\\.$'));
-    assert.deepEqual(second.reports, [`alarm: ${second.indexer.status().stopped}`]);
+    assert.deepEqual(second.reports, [`alert: ${second.indexer.status().stopped}`]);
     await second.stop();
   });
 
@@ -238,7 +238,7 @@ describe('the indexer and nodes that fail', function () {
     const commands = store.records.commands.length;
     behind = true;
     await until('the report', () => scene.reports.length === 1);
-    assert.match(scene.reports[0]!, /^trouble: chain 31337: a node's latest block is 5, but block \d+ was read before; waits until the node has it/);
+    assert.match(scene.reports[0]!, /^warn: chain 31337: a node's latest block is 5, but block \d+ was read before; waits until the node has it/);
     await scene.indexer.advanceNow();
     behind = false;
     await node.rpc('anvil_mine', ['0x3']);
@@ -271,7 +271,7 @@ describe('the indexer and nodes that fail', function () {
     await lookedAt(latest - node.chain.confirmations - 1);
     await scene.stop();
     assert.deepEqual(scene.reports.map((report) => report.split(';')[0]), [
-      `trouble: chain 31337: a node's latest block is ${latest - 3}, but block ${latest - 2} was read before`,
+      `warn: chain 31337: a node's latest block is ${latest - 3}, but block ${latest - 2} was read before`,
     ]);
   });
 
@@ -291,8 +291,8 @@ describe('the indexer and nodes that fail', function () {
     await node.rpc('anvil_mine', ['0x1']);
     await until('it goes on', () => !scene.indexer.status().stalled);
     assert.deepEqual(scene.reports, [
-      `alarm: chain 31337: no new block for 60 s after block ${latestBlock}; fills wait until the chain goes on: check the chain and its nodes`,
-      `note: chain 31337: the chain goes on with block ${latestBlock! + 1}`,
+      `alert: chain 31337: no new block for 60 s after block ${latestBlock}; fills wait until the chain goes on: check the chain and its nodes`,
+      `info: chain 31337: the chain goes on with block ${latestBlock! + 1}`,
     ]);
     await scene.stop();
   });
@@ -306,7 +306,7 @@ describe('the indexer and nodes that fail', function () {
     clock.now += 60_000;
     await until('it is noticed', () => scene.indexer.status().stalled);
     assert.deepEqual(scene.reports.map((report) => report.split(';')[0]), [
-      'trouble: chain 31337: reading waits: no node of chain 31337 answers: down', 'alarm: chain 31337: no new block for 60 s after block (none)',
+      'warn: chain 31337: reading waits: no node of chain 31337 answers: down', 'alert: chain 31337: no new block for 60 s after block (none)',
     ]);
     await scene.stop();
   });

@@ -4,7 +4,7 @@ import type { Chain, Rpc } from '../../command/chain/chain.js';
 import type { Fact } from '../../command/indexer/facts.js';
 import { checkFills, type FillCheck } from '../../command/indexer/checks/fills.js';
 import { ForeignChain } from '../../command/indexer/foreign-chain.js';
-import type { ToldTerms } from '../../command/indexer/checks/told-fill.js';
+import type { ChainFillTerms } from '../../command/indexer/checks/chain-fill.js';
 import type { RecordTransfer } from '../../engine/records/commands.js';
 import type { MatchedFill } from '../../engine/run/view.js';
 
@@ -19,17 +19,17 @@ const matched: MatchedFill = {
   fill: 4, marketId: word('9'), chainId: 7, outcome: 0, price: 600_000, size: 1_000_001n, cost: 600_001n, buyNumber: 1, sellNumber: 2,
   buyer: address('a'), seller: address('b'), buyOrder: BUY, sellOrder: SELL,
 };
-const terms: ToldTerms = { buyOrder: BUY, sellOrder: SELL, price: '600000', size: '1000001', cost: '600001' };
+const terms: ChainFillTerms = { buyOrder: BUY, sellOrder: SELL, price: '600000', size: '1000001', cost: '600001' };
 const place = { chainId: 7, block: 20, logIndex: 5 };
 const moved = {
   kind: 'RecordTransfer', v: 1, at: AT, chainId: 7, from: address('b'), to: address('a'), txHash: TX, items: [{ token: word('5'), amount: '1' }],
   fact: { ...place, logIndex: 4 },
 } satisfies RecordTransfer;
 
-const settled = (told: Partial<ToldTerms> = {}, fill = 4): Fact => ({
+const settled = (told: Partial<ChainFillTerms> = {}, fill = 4): Fact => ({
   command: { kind: 'SettleFill', v: 1, at: AT, fill, txHash: TX, fact: place }, blockHash: BLOCK_HASH, fill: { terms: { ...terms, ...told }, moved },
 });
-const failed = (told: Partial<ToldTerms> = {}, fill = 4): Fact => ({
+const failed = (told: Partial<ChainFillTerms> = {}, fill = 4): Fact => ({
   command: { kind: 'FailFill', v: 2, countDefault: true, at: AT, fill, txHash: TX, reason: 'overfill', culprit: 'buyer', fact: place }, blockHash: BLOCK_HASH,
   fill: { terms: { buyOrder: BUY, sellOrder: SELL, ...told }, moved: undefined },
 });
@@ -78,7 +78,7 @@ describe('the indexer and fills', () => {
       const check = checkOf({ named: [TX] });
       deepEqual(await checkFills([other, fact], check), [other, ...fact.command.kind === 'SettleFill' ? [sharesMoved] : [], numberTaken]);
       equal(check.reports.length, 1);
-      match(check.reports[0]!, new RegExp(`^trouble: chain 7: passes over fill 4 of transaction ${TX}`));
+      match(check.reports[0]!, new RegExp(`^warn: chain 7: passes over fill 4 of transaction ${TX}`));
     });
   }
 
@@ -112,13 +112,13 @@ describe('the indexer and fills', () => {
     const check = checkOf();
     const early = settled({}, 5);
     deepEqual(await checkFills([early], check), [sharesMoved, { ...numberTaken, command: { ...numberTaken.command, fill: 5 } }]);
-    match(check.reports.join(), new RegExp(`^alarm: chain 7: the chain has settled or refused fills that this history does not have there: .*: 5 \\(transaction ${TX}\\)\\.`));
+    match(check.reports.join(), new RegExp(`^alert: chain 7: the chain has settled or refused fills that this history does not have there: .*: 5 \\(transaction ${TX}\\)\\.`));
   });
 
   it('records the shares that moved under the number of another chain\'s fill: the holdings stay the chain\'s balances', async () => {
     const check = checkOf();
     deepEqual(await checkFills([settled({}, 3)], check), [sharesMoved, { ...numberTaken, command: { ...numberTaken.command, fill: 3 } }]);
-    match(check.reports.join(), new RegExp(`^alarm: chain 7: .*: 3 \\(transaction ${TX}\\)\\.`));
+    match(check.reports.join(), new RegExp(`^alert: chain 7: .*: 3 \\(transaction ${TX}\\)\\.`));
   });
 
   it('names further transactions with false fills', async () => {

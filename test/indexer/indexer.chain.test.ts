@@ -70,7 +70,7 @@ describe('the indexer on a chain', function () {
 
   /** What was reported, without the cancels of orders that this history does not have. */
   const newsOf = ({ reports }: IndexerScene): string[] =>
-    reports.filter((report) => !/^note: .* facts were ignored .*: \d CancelOrder/.test(report));
+    reports.filter((report) => !/^info: .* facts were ignored .*: \d CancelOrder/.test(report));
 
   /** The history's shares are the chain's balances. */
   async function assertSharesEqualChain(store: MemoryStore, markets: readonly DeployedMarket[]): Promise<void> {
@@ -199,7 +199,7 @@ describe('the indexer on a chain', function () {
       assert.deepEqual(await kindsTaken(store), kinds, written ? 'answers lost' : 'nothing written');
       await assertSharesEqualChain(store, [market]);
       assert.ok(appends >= 4, `${appends} appends`);
-      assert.ok(scene.reports.some((report) => /^trouble: chain 31337: reading waits: the log /.test(report)), scene.reports.join());
+      assert.ok(scene.reports.some((report) => /^warn: chain 31337: reading waits: the log /.test(report)), scene.reports.join());
       assert.equal(scene.indexer.status().stopped, undefined);
     }
   });
@@ -265,8 +265,8 @@ describe('the indexer on a chain', function () {
       assert.deepEqual(await kindsTaken(store), early.kinds);
       const news = newsOf(scene);
       assert.equal(news.length, 2);
-      assert.match(news[0]!, /^trouble: .* reading waits: the node's answer cannot be used: (block \d+ changed|its events are from a block)/);
-      assert.match(news[1]!, /^note: chain 31337: reading goes on$/);
+      assert.match(news[0]!, /^warn: .* reading waits: the node's answer cannot be used: (block \d+ changed|its events are from a block)/);
+      assert.match(news[1]!, /^info: chain 31337: reading goes on$/);
     }
   });
 
@@ -284,7 +284,7 @@ describe('the indexer on a chain', function () {
     const { stopped } = scene.indexer.status();
     assert.match(stopped!, new RegExp(`^chain 31337 contradicts the history: block ${recorded.block} has hash 0x[0-9a-f]{64}, `
       + `where the history recorded ${recorded.blockHash}. Nothing was rewritten, .* deeper than its 3 confirmations: bring back`));
-    assert.deepEqual(scene.reports.filter((report) => report.startsWith('alarm')), [`alarm: ${stopped}`]);
+    assert.deepEqual(scene.reports.filter((report) => report.startsWith('alert')), [`alert: ${stopped}`]);
     await assert.rejects(scene.indexer.advanceNow(), { name: 'ChainUnavailable', message: `no node of chain 31337 answers: ${stopped}` });
     assert.deepEqual([scene.cursor(), store.records.commands.length], [recorded, commands]);
     await scene.stop();
@@ -310,7 +310,7 @@ describe('the indexer on a chain', function () {
     await scene.indexer.advanceNow();
     assert.ok((await takenFacts(store)).some((command) => command.kind === 'OpenMarket' && command.marketId === market.marketId));
     assert.equal(scene.indexer.status().stopped, undefined);
-    assert.ok(scene.reports.some((report) => /^trouble: .* changed although it was final; nothing of it was recorded/.test(report)));
+    assert.ok(scene.reports.some((report) => /^warn: .* changed although it was final; nothing of it was recorded/.test(report)));
     await scene.stop();
   });
 
@@ -323,7 +323,7 @@ describe('the indexer on a chain', function () {
     const fresh = await deployedChain({ chain: { confirmations: CONFIRMATIONS } });
     const scene = await startIndexer({ ...options, chain: fresh.chain, rpc: quickRpc([fresh.url], TEST_CHAIN_ID), store });
     await until('the report', () => scene.reports.length > 0);
-    const behind = /^trouble: .* a node's latest block is \d+, but block \d+ was read before; waits until the node has it. If the chain was reset, /;
+    const behind = /^warn: .* a node's latest block is \d+, but block \d+ was read before; waits until the node has it. If the chain was reset, /;
     assert.match(scene.reports[0]!, behind);
     const { failures, lastError } = scene.indexer.status();
     assert.equal(failures, 0);

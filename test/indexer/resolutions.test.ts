@@ -2,7 +2,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict';
 import type { Fact, FactCommand } from '../../command/indexer/facts.js';
 import { contradictedResolutions, type ResolutionCheck } from '../../command/indexer/checks/resolutions.js';
-import type { QuickDecision, ResolutionTerms, ToldResolution } from '../../command/indexer/checks/told-resolution.js';
+import type { QuickDecision, ResolutionTerms, ChainResolution } from '../../command/indexer/checks/chain-resolution.js';
 import type { QuickMarket } from '../../engine/run/view.js';
 
 const word = (digit: string) => `0x${digit.repeat(64)}`;
@@ -16,13 +16,13 @@ const undecided: QuickDecision = { strike: decided.strike, end: undefined, outco
 
 const factOf = (command: Pick<FactCommand, 'kind'> & Readonly<Record<string, unknown>>): Fact => ({ command: { v: 1, at: 1, fact: place, ...command } as FactCommand, blockHash: word('b') });
 const paid = (winningOutcome = 0) => factOf({ kind: 'ResolveMarket', marketId: MARKET, winningOutcome });
-const told = (changes: Partial<ResolutionTerms> = {}): ToldResolution[] => [{
+const told = (changes: Partial<ResolutionTerms> = {}): ChainResolution[] => [{
   marketId: MARKET, terms: { ...terms, ...changes }, txHash: TX, block: 20, logIndex: 6,
 }];
 
 /** What is said, beside an engine that has decided so. */
 async function said(
-  facts: readonly Fact[], resolutions: readonly ToldResolution[], quick: () => QuickDecision | undefined, changes: Partial<ResolutionCheck> = {},
+  facts: readonly Fact[], resolutions: readonly ChainResolution[], quick: () => QuickDecision | undefined, changes: Partial<ResolutionCheck> = {},
 ) {
   const found = await contradictedResolutions({ facts, resolutions }, {
     chain: { chainId: 7 }, cursor: () => ({ nextBlock: 20, nextLog: 0 }), caughtUp: () => Promise.resolve(),
@@ -39,7 +39,7 @@ describe('the indexer and resolutions of quick markets', () => {
     deepEqual(await said([], told({ startPrice: '1' }), () => undefined), [], 'a market of somebody else');
   });
 
-  const wrong: readonly (readonly [string, Fact, ToldResolution[], RegExp])[] = [
+  const wrong: readonly (readonly [string, Fact, ChainResolution[], RegExp])[] = [
     ['another strike', paid(), told({ startPrice: '99' }), /by other prices/], ['another time of the strike', paid(), told({ startPublishTime: '1001' }), /by other prices/],
     ['another end price', paid(), told({ endPrice: '101' }), /by other prices/], ['another time of the end price', paid(), told({ endPublishTime: '1901' }), /by other prices/],
     ['another outcome', paid(1), told({ endPrice: '99', winningOutcome: 1 }), /by other prices, or to another outcome/],

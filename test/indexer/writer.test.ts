@@ -139,30 +139,30 @@ describe('facts are written', () => {
 
     it('as one note, where anybody can cause it on the chain', async () => {
       assert.deepEqual(await write(noted), [
-        'note: chain 5: up to block 2, facts were ignored that do not concern this exchange: 2 CancelOrder (unknown_order), 1 CancelOrdersBelow (nonce_cancelled), '
+        'info: chain 5: up to block 2, facts were ignored that do not concern this exchange: 2 CancelOrder (unknown_order), 1 CancelOrdersBelow (nonce_cancelled), '
         + '1 RecordTransfer (unknown_token), 1 RecordRedemption (unknown_market), 1 RecordDispute (unknown_market), 1 ResolveMarket (unknown_market)',
       ]);
     });
 
-    const alarming: readonly (readonly [FactCommand, string])[] = [
+    const alerting: readonly (readonly [FactCommand, string])[] = [
       [{ ...head, kind: 'SettleFill', fill: 3, txHash, ...place(8) }, 'SettleFill as unknown_fill: 3. The chain settled a fill that the history does not have'],
       [{ ...head, v: 2, kind: 'FailFill', countDefault: true, fill: 4, txHash, reason: 'overfill', culprit: 'both', ...place(8) },
         'FailFill as unknown_fill: 4. The chain settled a fill that the history does not have'],
       [{ ...market(0).command, ...place(8) }, `OpenMarket as market_exists: ${hash(0)}. A market with this id or these tokens exists already`],
     ];
-    for (const [command, said] of alarming) {
-      it(`as an alarm with its place: ${command.kind}`, async () => {
-        const [alarm, ...rest] = await write([...noted, command]);
-        assert.ok(alarm!.startsWith(`alarm: chain 5, block 2, event 8: the history refused ${said}`), alarm);
+    for (const [command, said] of alerting) {
+      it(`as an alert with its place: ${command.kind}`, async () => {
+        const [alert, ...rest] = await write([...noted, command]);
+        assert.ok(alert!.startsWith(`alert: chain 5, block 2, event 8: the history refused ${said}`), alert);
         assert.deepEqual(rest, await write(noted));
       });
     }
 
-    it('as ten alarms and the number of the others, however many there are', async () => {
+    it('as ten alerts and the number of the others, however many there are', async () => {
       const facts = Array.from({ length: 25 }, (_, i): FactCommand => ({ ...head, kind: 'SettleFill', fill: i, txHash, ...place(i) }));
       const reports = await write(facts);
       assert.equal(reports.length, 11);
-      assert.equal(reports.at(-1), 'alarm: chain 5: the history refused 15 more facts up to block 2');
+      assert.equal(reports.at(-1), 'alert: chain 5: the history refused 15 more facts up to block 2');
     });
 
     it('once, though the outcomes were not heard of at first', async () => {
@@ -198,7 +198,7 @@ describe('facts are written', () => {
     await writer.write([bad, fact(1, 1)], { number: 1, hash: hash(1) });
     assert.deepEqual(kinds(), ['CancelOrdersBelow', 'AdvanceChain']);
     assert.equal(reports.length, 1);
-    assert.match(reports[0]!, /^alarm: chain 5, block 1, event 0: CancelOrdersBelow is malformed: .*belowNonce.*; the event was not recorded/);
+    assert.match(reports[0]!, /^alert: chain 5, block 1, event 0: CancelOrdersBelow is malformed: .*belowNonce.*; the event was not recorded/);
   });
 
   it('never again to an engine whose cursor stands', async () => {

@@ -63,9 +63,9 @@ describe('jobs: the list', () => {
   for (const [finding, pauseMs, messages] of [
     [{ kind: 'done' }, MINUTE_MS, []],
     [{ kind: 'waits', reason: 'nobody has decided' }, MINUTE_MS, []],
-    [{ kind: 'waits', reason: 'no price', isNoted: true }, MINUTE_MS, ['note: chain 5, doing a: no price']],
+    [{ kind: 'waits', reason: 'no price', isReported: true }, MINUTE_MS, ['info: chain 5, doing a: no price']],
     [{ kind: 'refused', reason: 'the oracle refuses: no' }, MINUTE_MS, [
-      'alarm: chain 5, doing a: the oracle refuses: no. Nothing is sent; it is tried again with growing pauses',
+      'alert: chain 5, doing a: the oracle refuses: no. Nothing is sent; it is tried again with growing pauses',
     ]],
   ] as [Finding, number, string[]][]) {
     it(`finds ${finding.kind}: looks again after ${pauseMs} ms, and reports ${messages.length} once`, () => {
@@ -94,9 +94,9 @@ describe('jobs: the list', () => {
   });
 
   for (const [what, status, messages] of [
-    ['refused by the lane', { kind: 'refused', reason: 'too much gas' }, ['alarm: chain 5, doing a: the lane has refused request request for a: too much gas']],
-    ['reverted', mined(99, false), [`trouble: chain 5, doing a: transaction ${HASH} reverted: somebody else may have been first`]],
-    ['lost', lost, ['trouble: chain 5, doing a: another transaction used the nonce of request request for a']],
+    ['refused by the lane', { kind: 'refused', reason: 'too much gas' }, ['alert: chain 5, doing a: the lane has refused request request for a: too much gas']],
+    ['reverted', mined(99, false), [`warn: chain 5, doing a: transaction ${HASH} reverted: somebody else may have been first`]],
+    ['lost', lost, ['warn: chain 5, doing a: another transaction used the nonce of request request for a']],
     ['successful, and the job is there still', mined(99, true), []],
     ['on its way', { kind: 'sent' }, []],
   ] as [string, RequestStatus, string[]][]) {
@@ -119,7 +119,7 @@ describe('jobs: the list', () => {
       deepEqual(begin({ jobs: [slow, B], timeS: LONG_S - 1 }, list), { looks: ['a', 'b'], messages: [], counts: { due: 2, overdue: 0, refused: 0 } });
       const { messages, counts } = begin({ jobs: [slow], timeS: LONG_S }, list);
       deepEqual([messages, counts], [
-        ['alarm: chain 5, doing a: it has waited for 7 days: nobody has decided. Somebody can abandon it'], { due: 1, overdue: 1, refused: 0 },
+        ['alert: chain 5, doing a: it has waited for 7 days: nobody has decided. Somebody can abandon it'], { due: 1, overdue: 1, refused: 0 },
       ]);
       found(list, slow, { kind: 'waits', reason: 'another' }, 0);
       deepEqual(begin({ jobs: [slow], timeS: 2 * LONG_S }, list).messages, []);
@@ -127,7 +127,7 @@ describe('jobs: the list', () => {
 
     it('reports a job whose transaction is on its way, and nothing before the first look', () => {
       deepEqual(begin({ jobs: [plain], timeS: LONG_S, requests: [request(plain, { kind: 'sent' })] }).messages, [
-        'alarm: chain 5, doing b: it has waited for ever: its transaction is on its way',
+        'alert: chain 5, doing b: it has waited for ever: its transaction is on its way',
       ]);
       deepEqual(begin({ jobs: [plain], timeS: LONG_S }), { looks: ['b'], messages: [], counts: { due: 1, overdue: 1, refused: 0 } });
     });

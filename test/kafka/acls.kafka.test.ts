@@ -8,7 +8,7 @@ import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { encodeMessages } from '../../command/feed/messages.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
-import { clientTo, type ToldClient } from '../support/kafka-client.js';
+import { clientTo, type ReportingClient } from '../support/kafka-client.js';
 import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka-scene.js';
 import { sharedBroker } from '../support/shared-broker.js';
 import { until } from '../support/until.js';
@@ -68,7 +68,7 @@ describe('kafka: the documented rights', () => {
   const aclsAre = (count: number) => until(`the broker has ${count} ACLs`, async () => await acls() === count);
 
   /** A client of a user who has the documented rights on the scene's topic and group, but for those that are left out. */
-  async function clientOf(user: User, leavesOut: (acl: DocumentedAcl) => boolean = () => false): Promise<ToldClient> {
+  async function clientOf(user: User, leavesOut: (acl: DocumentedAcl) => boolean = () => false): Promise<ReportingClient> {
     const acl = documentedAcls().filter((each) => each.user === user && !leavesOut(each)).map((each): AclEntry => ({
       principal: `User:${user}`, host: '*', permissionType: ALLOW, resourcePatternType: LITERAL,
       operation: OPERATIONS[each.operation], resourceType: RESOURCES[each.resource], resourceName: scene.topic.topic,
@@ -83,7 +83,7 @@ describe('kafka: the documented rights', () => {
   }
 
   /** Publishes all of the history and looks at the topic; what it says of the topic. */
-  async function published(client: ToldClient): Promise<readonly string[]> {
+  async function published(client: ReportingClient): Promise<readonly string[]> {
     const stopping = new AbortController();
     const told: string[] = [];
     const report = (level: string, text: string): void => { told.push(`${level}: ${text}`); };
@@ -102,13 +102,13 @@ describe('kafka: the documented rights', () => {
   }
 
   it('let the publisher make its topic, publish and look at it', async () => {
-    assert.deepEqual(await published(await clientOf('publisher')), [`note: the Kafka topic ${scene.topic.topic} is made`]);
+    assert.deepEqual(await published(await clientOf('publisher')), [`info: the Kafka topic ${scene.topic.topic} is made`]);
   });
 
   it('let the publisher do without the right to make a topic that is there, and say once that it may not describe its options', async () => {
     await ensureTopic(scene.client(), scene.topic);
     assert.deepEqual(await published(await clientOf('publisher', ({ operation }) => operation !== 'WRITE')), [
-      `trouble: the options of the Kafka topic ${scene.topic.topic} are not checked: this user needs the right DescribeConfigs on the topic`,
+      `warn: the options of the Kafka topic ${scene.topic.topic} are not checked: this user needs the right DescribeConfigs on the topic`,
     ]);
   });
 

@@ -65,7 +65,7 @@ describe('kafka: the client', () => {
     const untrusting = open({ brokers: [address], tls: {}, user: { mechanism: 'plain', username, password } });
     void ensureTopic(untrusting, { topic: newTopic(), ...ONE }).catch(() => undefined);
     await until('the certificate is refused', () => untrusting.told.length > 0);
-    assert.match(untrusting.told[0] ?? '', /^trouble: Kafka: .*self-signed certificate/);
+    assert.match(untrusting.told[0] ?? '', /^warn: Kafka: .*self-signed certificate/);
   });
 
   it('sends once the broker is back what was sent while it was away, once, and tells the outage once', async () => {
@@ -75,13 +75,13 @@ describe('kafka: the client', () => {
     await client.send(topic, [message(0, 'before')]);
     await broker.kill();
     const sent = client.send(topic, [message(0, 'during')]);
-    await until('the outage is noticed', () => client.trouble() !== undefined);
+    await until('the outage is noticed', () => client.problem() !== undefined);
     await broker.start();
     await sent;
     await client.send(topic, [message(0, 'after')]);
-    assert.equal(client.trouble(), undefined);
+    assert.equal(client.problem(), undefined);
     assert.deepEqual((await contentOf(client, topic)).map(({ value }) => value.toString()), ['before', 'during', 'after']);
-    assert.deepEqual(client.told.map((line) => line.replace(/Kafka: .*/, 'Kafka: …')), ['trouble: Kafka: …', 'note: Kafka answers again']);
+    assert.deepEqual(client.told.map((line) => line.replace(/Kafka: .*/, 'Kafka: …')), ['warn: Kafka: …', 'info: Kafka answers again']);
   });
 
   it('closes while a send and a consumer wait for a broker that is away, and nothing is tried again', async () => {
@@ -92,7 +92,7 @@ describe('kafka: the client', () => {
     await client.send(topic, [message(0, 'a')]);
     await broker.kill();
     const sent = client.send(topic, [message(0, 'b')]);
-    await until('the outage is noticed', () => client.trouble() !== undefined);
+    await until('the outage is noticed', () => client.problem() !== undefined);
     await client.close();
     await read;
     await assert.rejects(sent);
@@ -109,7 +109,7 @@ describe('kafka: the client', () => {
     // What is on its way arrives nowhere, and no end of the connection is told.
     proxy.fate = () => 'withhold';
     const sent = client.send(topic, [message(0, 'during')]);
-    await until('the outage is noticed', () => client.trouble() !== undefined);
+    await until('the outage is noticed', () => client.problem() !== undefined);
     proxy.fate = () => 'pass';
     await sent;
     const direct = open();

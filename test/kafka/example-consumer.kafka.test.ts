@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KafkaClient } from '../../command/feed/kafka/client.js';
-import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
+import type { PublisherCheckpoints } from '../../command/feed/kafka/publisher.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
-import { encodeMessage, type MarketOpened, type SequencedMessage } from '../../command/feed/messages.js';
+import { encodeMessage, type MarketOpenedMessage, type SequencedMessage } from '../../command/feed/messages.js';
 import { events } from '../../query/history/events.js';
-import { sizeOf, startExampleConsumer, takenBy, type ExampleProcess, type ExampleOptions } from '../support/example-consumer.js';
+import { sizeOf, startExampleConsumer, consumedBy, type ExampleProcess, type ExampleOptions } from '../support/example-consumer.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { newTopic } from '../support/kafka-client.js';
 import { sharedBroker } from '../support/shared-broker.js';
@@ -57,7 +57,7 @@ describe('kafka: the example consumer', () => {
     }
   };
   const hasAll = (): boolean => {
-    const taken = new Map(takenBy(options.file).map(({ partition, next }) => [partition, next]));
+    const taken = new Map(consumedBy(options.file).map(({ partition, next }) => [partition, next]));
     return scene.expected().every(({ partition, seq }) => seq < (taken.get(partition) ?? 0));
   };
   /** Resolves when every message is taken, and checks that each fill was taken once. */
@@ -65,7 +65,7 @@ describe('kafka: the example consumer', () => {
     await until('every message is taken', hasAll);
     const fills = scene.expected().flatMap(({ message }) => message.type === 'FillMatched' ? [message] : []);
     assert.ok(fills.length > 20);
-    assert.deepEqual(takenBy(options.file).flatMap((line) => line.fills).toSorted((a, b) => a.fill - b.fill), fills);
+    assert.deepEqual(consumedBy(options.file).flatMap((line) => line.fills).toSorted((a, b) => a.fill - b.fill), fills);
   };
 
   it('has each fill once, killed again and again while two publishers send, one of which repeats itself, and a stranger', async () => {
@@ -131,7 +131,7 @@ describe('kafka: the example consumer', () => {
     const { code, output } = await start({ api: 'http://127.0.0.1:1' }).ended;
     assert.equal(code, 1, output);
     assert.match(output, /fetch failed/);
-    assert.ok(takenBy(options.file).every(({ partition, next }) => partition !== 3 || next <= 20));
+    assert.ok(consumedBy(options.file).every(({ partition, next }) => partition !== 3 || next <= 20));
     start();
     await takesAll();
   });
@@ -151,7 +151,7 @@ describe('kafka: the example consumer', () => {
       const { code, output } = await start().ended;
       assert.equal(code, 1, output);
       assert.ok(output.includes(`message ${unknown.seq} of partition ${partition} is ${spoilt}: another version`), output);
-      assert.ok(takenBy(options.file).every(({ next }) => next <= unknown.seq));
+      assert.ok(consumedBy(options.file).every(({ next }) => next <= unknown.seq));
     });
   }
 
@@ -167,7 +167,7 @@ describe('kafka: the example consumer', () => {
     const { code, output } = await start().ended;
     assert.equal(code, 1, output);
     assert.ok(output.includes(`message ${forged.seq} of partition 3 has an event-id that is not its own`), output);
-    assert.ok(takenBy(options.file).every(({ next }) => next <= forged.seq));
+    assert.ok(consumedBy(options.file).every(({ next }) => next <= forged.seq));
   });
 
   it('ends when what it has taken comes again, or is found, in another history', async () => {
@@ -199,7 +199,7 @@ describe('kafka: the example consumer', () => {
     await behind.stop();
     assert.equal(code, 1, output);
     assert.match(output, /the history has no message 0 of partition \d/);
-    assert.deepEqual(takenBy(options.file), []);
+    assert.deepEqual(consumedBy(options.file), []);
   });
 
   it('takes a line again that was half written when the machine went down', async () => {
@@ -217,9 +217,9 @@ describe('kafka: the example consumer', () => {
 });
 
 /** Keeps every ninth checkpoint only: a publisher that starts again by them repeats what it has sent since. */
-function forgetfulCheckpoints(): Checkpoints {
+function forgetfulCheckpoints(): PublisherCheckpoints {
   const kept = memoryCheckpoints();
-  const opened: MarketOpened[] = [];
+  const opened: MarketOpenedMessage[] = [];
   let saves = 0;
   return {
     load: () => kept.load(),

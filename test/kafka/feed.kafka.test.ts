@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { KafkaClient, OutgoingRecord } from '../../command/feed/kafka/client.js';
 import { encodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
-import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
+import type { PublisherCheckpoints } from '../../command/feed/kafka/publisher.js';
 import { FEED_START } from '../../command/feed/sequence.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
@@ -38,7 +38,7 @@ describe('kafka: the fill feed', () => {
     await scene.grow(1_500);
     await follower.hasAll();
     assert.deepEqual(follower.told, []);
-    assert.deepEqual({ ...follower.feed.status(), fromLog: 0 }, { trouble: undefined, fromLog: 0, repeats: 0, alarms: 0 });
+    assert.deepEqual({ ...follower.feed.status(), fromLog: 0 }, { problem: undefined, fromLog: 0, repeats: 0, alerts: 0 });
     await follower.stop();
     const half = follower.messages.slice(0, follower.messages.length / 2);
     const partitions = FEED_START.partitions.map((start, partition) => {
@@ -62,7 +62,7 @@ describe('kafka: the fill feed', () => {
     const keepPublishing = async (saves: number): Promise<void> => {
       for (let left = 12; left > 0; left--) {
         let before = saves;
-        const dying: Checkpoints = { ...shared, save: async (change) => {
+        const dying: PublisherCheckpoints = { ...shared, save: async (change) => {
           if (before-- === 0) {
             // In turns just before the checkpoint, and just after it.
             if (left % 2 === 0) await shared.save(change);
@@ -89,7 +89,7 @@ describe('kafka: the fill feed', () => {
     assert.equal(deaths, 24);
     assert.ok(await published() > scene.expected().length, 'the publishers have repeated themselves');
     assert.ok(follower.feed.status().repeats > 0);
-    assert.equal(follower.feed.status().alarms, 0);
+    assert.equal(follower.feed.status().alerts, 0);
   });
 
   it('loses and doubles nothing when the broker is killed while it is written and read', async () => {
@@ -104,7 +104,7 @@ describe('kafka: the fill feed', () => {
     await broker.start();
     await scene.grow(1_500);
     await follower.hasAll();
-    assert.equal(follower.feed.status().alarms, 0);
+    assert.equal(follower.feed.status().alerts, 0);
     assert.equal(follower.feed.status().fromLog, 0);
     await publisher.stop();
     assert.equal(await published(), scene.expected().length);
@@ -119,15 +119,15 @@ describe('kafka: the fill feed', () => {
     await broker.kill();
     await scene.grow(500);
     await follower.hasAll();
-    assert.match(follower.told[0] ?? '', /^trouble: messages of the fill feed are taken from the log, not from Kafka: /);
-    assert.notEqual(follower.feed.status().trouble, undefined);
+    assert.match(follower.told[0] ?? '', /^warn: messages of the fill feed are taken from the log, not from Kafka: /);
+    assert.notEqual(follower.feed.status().problem, undefined);
     await broker.start();
     await isPublished();
     await scene.grow(500);
     await follower.hasAll();
-    await until('Kafka is used again', () => follower.feed.status().trouble === undefined);
-    assert.equal(follower.told.at(-1), 'note: messages of the fill feed come by Kafka again');
-    assert.equal(follower.feed.status().alarms, 0);
+    await until('Kafka is used again', () => follower.feed.status().problem === undefined);
+    assert.equal(follower.told.at(-1), 'info: messages of the fill feed come by Kafka again');
+    assert.equal(follower.feed.status().alerts, 0);
   });
 
   it('heals from the log what retention has taken', async () => {
@@ -146,7 +146,7 @@ describe('kafka: the fill feed', () => {
     await isPublished();
     for (const follower of [scene.follower({ from: FEED_START }), scene.follower({ from: FEED_START, group: `${scene.topic.topic}-new` })]) {
       await follower.hasAll();
-      assert.match(follower.told.find((line) => line.startsWith('alarm')) ?? '', /: messages \d+ to \d+ of partition \d are missing, and are taken from the log$/);
+      assert.match(follower.told.find((line) => line.startsWith('alert')) ?? '', /: messages \d+ to \d+ of partition \d are missing, and are taken from the log$/);
     }
   });
 
@@ -173,7 +173,7 @@ describe('kafka: the fill feed', () => {
     await publisher.stop();
     const client = scene.client();
     const bad: Readonly<Record<string, (record: OutgoingRecord, message: SequencedMessage) => OutgoingRecord>> = {
-      // All that cannot be read is one kind of alarm, which is told once per minute.
+      // All that cannot be read is one kind of alert, which is told once per minute.
       'is not JSON': (record) => ({ ...record, value: Buffer.from('{') }),
       '': (record) => ({ ...record, headers: { ...record.headers, seq: '7' } }),
       'but the one before it': ({ partition }, message) => ({ partition, ...encodeMessage({ ...message, message: { ...message.message, position: 0 } }) }),
@@ -182,7 +182,7 @@ describe('kafka: the fill feed', () => {
     };
     for (const [told, spoil] of Object.entries(bad)) {
       const before = scene.expected().length;
-      const { alarms } = follower.feed.status();
+      const { alerts } = follower.feed.status();
       await scene.grow(200);
       const next = scene.expected().slice(before);
       const first = next.find(({ partition }, index) => next.some((each, later) => later > index && each.partition === partition));
@@ -194,8 +194,8 @@ describe('kafka: the fill feed', () => {
       // Of messages that are read together, only the last one's digest is compared.
       await client.send(scene.topic.topic, told === 'of another history' ? [spoil(spoilt, first)] : [spoil(spoilt, first), good]);
       await follower.hasAll();
-      await until(`an alarm: ${told}`, () => follower.feed.status().alarms > alarms);
-      await until(told, () => alarmsOf(follower).some((line) => line.includes(told)));
+      await until(`an alert: ${told}`, () => follower.feed.status().alerts > alerts);
+      await until(told, () => alertsOf(follower).some((line) => line.includes(told)));
     }
   });
 
@@ -212,7 +212,7 @@ describe('kafka: the fill feed', () => {
     await other.stop();
     await scene.grow(500);
     await follower.hasAll();
-    assert.equal(follower.feed.status().alarms, 0);
+    assert.equal(follower.feed.status().alerts, 0);
   });
 
   it('notices that its connection is dead, half-open, and goes on by another one', async () => {
@@ -237,7 +237,7 @@ describe('kafka: the fill feed', () => {
   });
 });
 
-const alarmsOf = ({ told }: Follower) => told.filter((line) => line.startsWith('alarm: '));
+const alertsOf = ({ told }: Follower) => told.filter((line) => line.startsWith('alert: '));
 
 async function offsetsOf(scene: KafkaScene): Promise<number[]> {
   const [topic] = await scene.client().administer((admin) => admin.fetchOffsets({ groupId: scene.topic.topic, topics: [scene.topic.topic] }));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { ForeignFeed } from '../../command/feed/fill-feed.js';
 import { openCheckpoints } from '../../command/feed/kafka/checkpoints.js';
-import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
+import type { PublisherCheckpoints } from '../../command/feed/kafka/publisher.js';
 import { runPublisher, type Publisher } from '../../command/feed/kafka/run-publisher.js';
 import { encodeMessages } from '../../command/feed/messages.js';
 import { createSignedEncoder } from '../../command/feed/signed-fills.js';
@@ -17,7 +17,7 @@ import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
 
-interface Told extends Publisher {
+interface ReportingPublisher extends Publisher {
   readonly told: readonly string[];
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ describe('kafka: the publisher', () => {
   let broker: KafkaBroker;
   let database: TestDatabase;
   let scene: KafkaScene;
-  const running: Told[] = [];
+  const running: ReportingPublisher[] = [];
 
   before(async () => { [broker, database] = await Promise.all([sharedBroker(), testDatabase()]); });
   beforeEach(() => { scene = kafkaScene({ seed: 21, outcomes: 2_000, brokers: () => [broker.address] }); });
@@ -35,7 +35,7 @@ describe('kafka: the publisher', () => {
     await scene.close();
   });
 
-  function start({ log = scene.log, topic = scene.topic, lookMs = 60_000 } = {}): Told {
+  function start({ log = scene.log, topic = scene.topic, lookMs = 60_000 } = {}): ReportingPublisher {
     const stopping = new AbortController();
     const told: string[] = [];
     const publisher = runPublisher({
@@ -81,7 +81,7 @@ describe('kafka: the publisher', () => {
     await isAt(publisher, 500);
     await broker.kill();
     await scene.grow(500);
-    await until('it is in trouble', () => publisher.status().trouble !== undefined);
+    await until('it has a problem', () => publisher.status().problem !== undefined);
     assert.equal(publisher.status().position, 500);
     await publisher.stop();
     await broker.start();
@@ -112,8 +112,8 @@ describe('kafka: the publisher', () => {
         await until('it is gone', async () => !(await admin.listTopics()).includes(topic));
       });
     };
-    const tellsIt = (publisher: Told) => until('it is told', () => publisher.told.filter((line) => line.startsWith('alarm')).join('\n')
-      === `alarm: the Kafka topic ${scene.topic.topic} was gone and is made again: what it had is lost to those who had not read it`);
+    const tellsIt = (publisher: ReportingPublisher) => until('it is told', () => publisher.told.filter((line) => line.startsWith('alert')).join('\n')
+      === `alert: the Kafka topic ${scene.topic.topic} was gone and is made again: what it had is lost to those who had not read it`);
     await scene.grow(500);
     const publisher = start();
     await isAt(publisher, 500);
@@ -162,8 +162,8 @@ describe('kafka: the publisher', () => {
       /cannot have 3 copies on 1 broker: start more, or set KAFKA_REPLICATION$/);
     await scene.grow(300);
     const publisher = start({ topic: { ...scene.topic, topic: few as typeof scene.topic.topic } });
-    await until('it is refused', () => /has 4 partitions/.test(publisher.status().trouble ?? ''));
-    assert.match(publisher.told[0] ?? '', /^alarm: the fill feed in \S+ waits: the Kafka topic \S+ has 4 partitions/);
+    await until('it is refused', () => /has 4 partitions/.test(publisher.status().problem ?? ''));
+    assert.match(publisher.told[0] ?? '', /^alert: the fill feed in \S+ waits: the Kafka topic \S+ has 4 partitions/);
     await client.administer((admin) => admin.deleteTopics({ topics: [few] }));
     await isAt(publisher, 300);
   });
@@ -177,7 +177,7 @@ describe('kafka: the publisher', () => {
         .map(([name, value]) => ({ name, value })),
     }] }));
     const tells = (what: string | undefined) => until(`it tells ${what}`, () => (
-      what === undefined ? publisher.status().topicTrouble === undefined : publisher.status().topicTrouble?.includes(what)));
+      what === undefined ? publisher.status().topicProblem === undefined : publisher.status().topicProblem?.includes(what)));
     await scene.grow(500);
     const publisher = start({ lookMs: 50 });
     await isAt(publisher, 500);
@@ -185,7 +185,7 @@ describe('kafka: the publisher', () => {
     await tells('has retention.ms=3600000, not 1209600000 or more: kafka-configs.sh ');
     await scene.grow(500);
     await isAt(publisher, 1_000);
-    assert.equal(publisher.status().trouble, undefined);
+    assert.equal(publisher.status().problem, undefined);
     await set({ 'cleanup.policy': 'compact' });
     await tells('has cleanup.policy=compact, not delete: kafka-configs.sh ');
     // The brokers refuse a message without a key meanwhile, as every barrier is.
@@ -195,8 +195,8 @@ describe('kafka: the publisher', () => {
     await isAt(publisher, 1_500);
     const told = publisher.told.filter((line) => line.includes(`the Kafka topic ${topic}`) && !line.includes('is made'));
     assert.deepEqual(told.map((line) => line.replace(/,? not .*/, '')), [
-      `alarm: the Kafka topic ${topic} has retention.ms=3600000`, `alarm: the Kafka topic ${topic} has cleanup.policy=compact`,
-      `note: the Kafka topic ${topic} is as it must be again`,
+      `alert: the Kafka topic ${topic} has retention.ms=3600000`, `alert: the Kafka topic ${topic} has cleanup.policy=compact`,
+      `info: the Kafka topic ${topic} is as it must be again`,
     ]);
     // Of a send that was refused in part, the rest comes again.
     const seqs = new Set((await contentOf(client, topic)).map(({ partition, headers }) => `${partition}/${String(headers['seq'])}`));
@@ -209,7 +209,7 @@ describe('kafka: the publisher', () => {
     await scene.grow(2_000);
     for (let death = 0; death < 4; death++) {
       let left = 1;
-      const dying: Checkpoints = { ...shared, save: async (change) => {
+      const dying: PublisherCheckpoints = { ...shared, save: async (change) => {
         // In turns just before the checkpoint, and just after it.
         if (left > 0 || death % 2 === 0) await shared.save(change);
         if (left-- === 0) throw new Error('killed');

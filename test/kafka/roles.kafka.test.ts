@@ -54,7 +54,7 @@ describe('kafka: the feed role', () => {
     await published(2);
     const { feeds = [] } = await health();
     assert.deepEqual(feeds.map((feed) => ({ ...feed, position: 0 })), topics.map((topic) => (
-      { topic, standby: false, position: 0, lag: 0, trouble: null, topicTrouble: null })));
+      { topic, standby: false, position: 0, lag: 0, problem: null, topicProblem: null })));
     const client = clientTo({ brokers: [broker.address] });
     const metrics = await (await fetch(`${running?.url}/metrics`)).text();
     for (const topic of topics) {
@@ -63,8 +63,8 @@ describe('kafka: the feed role', () => {
       const shows = (figure: string, value: number) => { assert.ok(metrics.includes(`\n${figure}{topic="${topic}"} ${value}\n`), figure); };
       shows('exchange_feed_sent_messages', types.length);
       shows('exchange_feed_lag_records', 0);
-      shows('exchange_feed_troubled', 0);
-      shows('exchange_feed_topic_troubled', 0);
+      shows('exchange_feed_blocked', 0);
+      shows('exchange_feed_topic_wrong', 0);
     }
     await client.close();
   });
@@ -86,12 +86,12 @@ describe('kafka: the feed role', () => {
     await start({ KAFKA_BROKERS: broker.address, KAFKA_TOPIC: kept, KAFKA_TOPIC_V2: compacted, KAFKA_REPLICATION: '1' });
     await until('it is told', async () => {
       const [first, second] = (await health()).feeds ?? [];
-      return first?.lag === 0 && /retention\.ms=3600000, not /.test(first.topicTrouble ?? '') && /cleanup\.policy=compact, not /.test(second?.trouble ?? '');
+      return first?.lag === 0 && /retention\.ms=3600000, not /.test(first.topicProblem ?? '') && /cleanup\.policy=compact, not /.test(second?.problem ?? '');
     });
     const metrics = await (await fetch(`${running?.url}/metrics`)).text();
-    assert.ok(metrics.includes(`exchange_feed_topic_troubled{topic="${kept}"} 1\n`));
-    assert.ok(metrics.includes(`exchange_feed_troubled{topic="${kept}"} 0\n`));
-    assert.ok(metrics.includes(`exchange_feed_troubled{topic="${compacted}"} 1\n`));
+    assert.ok(metrics.includes(`exchange_feed_topic_wrong{topic="${kept}"} 1\n`));
+    assert.ok(metrics.includes(`exchange_feed_blocked{topic="${kept}"} 0\n`));
+    assert.ok(metrics.includes(`exchange_feed_blocked{topic="${compacted}"} 1\n`));
     const errors = lines.filter((line) => (JSON.parse(line) as { level: unknown }).level === 'error' || line.includes('"level":50'));
     assert.equal(errors.filter((line) => line.includes('retention.ms=3600000, not 1209600000 or more: kafka-configs.sh ')).length, 1, errors.join(''));
   });
@@ -105,7 +105,7 @@ describe('kafka: the feed role', () => {
 
   it('says in readiness why it cannot publish, while the rest of the process works', async () => {
     await start({ KAFKA_BROKERS: '127.0.0.1:1', KAFKA_TOPIC: newTopic(), KAFKA_TOPIC_V2: newTopic() });
-    await until('it is in trouble', async () => /ECONNREFUSED/.test((await health()).feeds?.[0]?.trouble ?? ''));
+    await until('it has a problem', async () => /ECONNREFUSED/.test((await health()).feeds?.[0]?.problem ?? ''));
     assert.equal((await fetch(`${running?.url}/health/ready`)).status, 200);
   });
 

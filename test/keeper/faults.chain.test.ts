@@ -164,7 +164,7 @@ describe('keeper: faults', function () {
     await looks(process, 4);
     const { assertionId, marketId } = proposal;
     assert.deepEqual(process.reports, [
-      `alarm: chain ${node.chain.chainId}, assertion ${assertionId} of market ${marketId}: the oracle refuses to settle it: ReentrancyGuardReentrantCall(). `
+      `alert: chain ${node.chain.chainId}, assertion ${assertionId} of market ${marketId}: the oracle refuses to settle it: ReentrancyGuardReentrantCall(). `
       + 'Nothing is sent; it is tried again with growing pauses',
     ]);
     assert.deepEqual(await requests(), []);
@@ -185,18 +185,18 @@ describe('keeper: faults', function () {
   it('gas dearer than the limit, or a key without means: nothing is asked, and why is told', async () => {
     proposals = [await due('Dear?')];
     const dear = startKeeper({ maxFeePerGas: 1n });
-    await eventually('it is told', () => Promise.resolve(dear.status().trouble));
-    assert.match(dear.status().trouble!, /^gas costs \d+ wei on chain \d+, and the relayer offers 1 at most$/);
+    await eventually('it is told', () => Promise.resolve(dear.status().problem));
+    assert.match(dear.status().problem!, /^gas costs \d+ wei on chain \d+, and the relayer offers 1 at most$/);
     await dear.stop();
     const balance = await node.rpc('eth_getBalance', [keeper, 'latest']);
     await node.rpc('anvil_setBalance', [keeper, '0x1']);
     const poor = startKeeper();
-    await eventually('it is told', () => Promise.resolve(poor.status().trouble));
-    assert.match(poor.status().trouble!, /short of gas/);
+    await eventually('it is told', () => Promise.resolve(poor.status().problem));
+    assert.match(poor.status().problem!, /short of gas/);
     assert.deepEqual(await requests(), []);
     await node.rpc('anvil_setBalance', [keeper, balance]);
     await asked();
-    await eventually('it goes on', () => Promise.resolve(poor.status().trouble === undefined ? true : undefined));
+    await eventually('it goes on', () => Promise.resolve(poor.status().problem === undefined ? true : undefined));
   });
 });
 

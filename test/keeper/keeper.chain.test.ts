@@ -77,7 +77,7 @@ describe('keeper: at the exchange', function () {
       const state = await health();
       return state.overdueProposals > 0 ? state : undefined;
     });
-    assert.deepEqual(waiting, { standby: false, dueProposals: 1, overdueProposals: 1, trouble: null });
+    assert.deepEqual(waiting, { standby: false, dueProposals: 1, overdueProposals: 1, problem: null });
     assert.match(await (await fetch(`${exchange.url}/metrics`)).text(), /^exchange_keeper_overdue_proposals\{chain="\d+"\} 1$/m);
     assert.equal(await acts.settlerOf(assertionId), undefined);
     await acts.arbitrate(assertionId, true);

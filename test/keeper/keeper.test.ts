@@ -70,8 +70,8 @@ describe('keeper: jobs', () => {
 describe('keeper: markets that nobody has proposed', () => {
   const HALVABLE_S = END_S + 30 * DAY_S;
   const markets = (count: number) => Array.from({ length: count }, (_, i) => ({ marketId: bytes32(`unproposed ${i}`), expiration: END_S }));
-  const alarm = (named: string) => ({
-    level: 'alarm', text: `chain 5: nobody has proposed an outcome for 30 days since the expiration of ${named}. /api/v1/resolution says why; the resolver's `
+  const alert = (named: string) => ({
+    level: 'alert', text: `chain 5: nobody has proposed an outcome for 30 days since the expiration of ${named}. /api/v1/resolution says why; the resolver's `
       + 'administrator can halve such a market',
   });
 
@@ -79,17 +79,17 @@ describe('keeper: markets that nobody has proposed', () => {
     const halvable = halvableMarkets(5);
     const [one, other] = markets(2).map(({ marketId }) => marketId) as [string, string];
     deepEqual(halvable(markets(1), HALVABLE_S * 1_000 - 1), []);
-    deepEqual(halvable(markets(1), HALVABLE_S * 1_000), [alarm(one)]);
-    deepEqual(halvable(markets(2), HALVABLE_S * 1_000), [alarm(other)]);
+    deepEqual(halvable(markets(1), HALVABLE_S * 1_000), [alert(one)]);
+    deepEqual(halvable(markets(2), HALVABLE_S * 1_000), [alert(other)]);
     deepEqual(halvable(markets(2), HALVABLE_S * 1_000), []);
     deepEqual(halvable(markets(1), HALVABLE_S * 1_000), []);
-    deepEqual(halvable(markets(2), HALVABLE_S * 1_000), [alarm(other)]);
+    deepEqual(halvable(markets(2), HALVABLE_S * 1_000), [alert(other)]);
   });
 
   it('are named up to ten', () => {
     const many = markets(1_000);
     const named = many.slice(0, 10).map(({ marketId }) => marketId).join(', ');
-    deepEqual(halvableMarkets(5)(many, HALVABLE_S * 1_000), [alarm(`${named} and 990 more`)]);
+    deepEqual(halvableMarkets(5)(many, HALVABLE_S * 1_000), [alert(`${named} and 990 more`)]);
   });
 
   it('are reported by the keeper', () => {

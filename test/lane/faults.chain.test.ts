@@ -96,7 +96,7 @@ describe('chain: lane under faults', () => {
       await on.automine(false);
       await on.chain.rpc('anvil_reorg', [Number(await on.chain.rpc('eth_blockNumber')), []]);
       assert.equal(await on.count(), 0);
-      await on.until('both reported', () => on.reports.filter((text) => /^trouble: .* nonce [01]: block \d was reorganised away; the transaction is broadcast again$/.test(text)).length === 2);
+      await on.until('both reported', () => on.reports.filter((text) => /^warn: .* nonce [01]: block \d was reorganised away; the transaction is broadcast again$/.test(text)).length === 2);
       await on.until('pooled again', async () => (await on.pooled()).length === 2);
       await on.mine(1);
       await on.mine(CONFIRMATIONS);
@@ -116,7 +116,7 @@ describe('chain: lane under faults', () => {
       assert.deepEqual([await on.calls(), on.announced.length], [[1], 1]);
     });
 
-    it('a chain that forgot what was final: an alarm, then the gap is filled, with requests first, and the lane goes on', async () => {
+    it('a chain that forgot what was final: an alert, then the gap is filled, with requests first, and the lane goes on', async () => {
       const snapshot = await on.chain.rpc('evm_snapshot');
       await on.start();
       await on.ask(1, 2, 3);
@@ -125,13 +125,13 @@ describe('chain: lane under faults', () => {
       await on.endedAll(3);
       await on.chain.rpc('evm_revert', [snapshot]);
       await on.ask(4);
-      await on.until('an alarm', () => on.reports.some((text) => /^alarm: .* the chain wants nonce 0, which was over or was never sent/.test(text)));
+      await on.until('an alert', () => on.reports.some((text) => /^alert: .* the chain wants nonce 0, which was over or was never sent/.test(text)));
       await on.until('filled', async () => await on.count() === 3);
       await on.ask(5);
       await on.mineUntilEnded(5);
       assert.deepEqual([await on.calls(), await on.nonces(4, 5)], [[4, 5], [0, 3]]);
       assert.deepEqual((await on.rows()).map(([nonce, kind]) => [nonce, kind]), [0, 0, 1, 1, 2, 2, 3].map((nonce) => [nonce, 'mined']));
-      assert.equal(on.reports.filter((text) => text.startsWith('alarm')).length, 1);
+      assert.equal(on.reports.filter((text) => text.startsWith('alert')).length, 1);
     });
   });
 
@@ -140,9 +140,9 @@ describe('chain: lane under faults', () => {
       on.proxy.fate = () => 'drop';
       const lane = await on.start();
       await on.ask(1, 2, 3);
-      await on.until('trouble', () => on.reports.length === 1);
+      await on.until('a warning', () => on.reports.length === 1);
       assert.deepEqual([lane.status().open, await on.rows()], [0, []]);
-      await on.until('the user is told', async () => /no node of chain 31337 answers/.test((await on.user.state())?.trouble?.text ?? ''));
+      await on.until('the user is told', async () => /no node of chain 31337 answers/.test((await on.user.state())?.problem?.text ?? ''));
       on.proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' ? 'drop' : 'pass';
       await on.sent(1, 2, 3);
       await on.until('tried twice', () => on.broadcasts() >= 2);
@@ -250,7 +250,7 @@ describe('chain: lane under faults', () => {
   });
 
   describe('processes', () => {
-    const STANDS_BY = /^note: .* stands by: another process does this$/;
+    const STANDS_BY = /^info: .* stands by: another process does this$/;
 
     it('a second one with the same key stands by, and takes over when the first one ends', async () => {
       const first = await on.start();
@@ -339,7 +339,7 @@ describe('chain: lane under faults', () => {
       await on.start();
       await on.mineUntilEnded(1);
       assert.deepEqual([await on.nonces(1), await on.calls()], [[6], [1]]);
-      const told = /^trouble: .* 1 transactions of an earlier version \(schema sender\) are not over/;
+      const told = /^warn: .* 1 transactions of an earlier version \(schema sender\) are not over/;
       assert.equal(on.reports.filter((text) => told.test(text)).length, 1);
       await on.sql.query('drop schema sender cascade');
     });

@@ -32,7 +32,7 @@ describe('chain: lane', () => {
     await on.ask(1, 2, 3);
     await on.until('mined', async () => await on.count() === 3);
     assert.deepEqual(await on.fates(), [[1, 'sent'], [2, 'sent'], [3, 'sent']], 'not final yet');
-    assert.deepEqual({ ...lane.status(), blockGasLimit: 0 }, { address: on.address, holds: true, open: 3, blockGasLimit: 0, trouble: undefined });
+    assert.deepEqual({ ...lane.status(), blockGasLimit: 0 }, { address: on.address, holds: true, open: 3, blockGasLimit: 0, problem: undefined });
     const tracked = await on.tracked();
     assert.deepEqual([1, 2, 3].flatMap((number) => tracked.get(number)?.txHashes), on.announced);
     assert.deepEqual(await on.nonces(1, 2, 3), [0, 1, 2]);
@@ -162,28 +162,28 @@ describe('chain: lane', () => {
       swallowing(() => swallows);
       await on.start({ policy: { bumpAfterBlocks: 1, maxFeePerGas: 3n * 10n ** 9n } });
       await on.ask(1);
-      await on.until('an alarm', async () => {
+      await on.until('an alert', async () => {
         await on.mine(1);
         return on.reports.length > 0;
       });
       const before = on.broadcasts();
       await on.until('broadcast again', () => on.broadcasts() >= before + 2);
       assert.equal(on.reports.length, 1);
-      assert.match(on.reports[0]!, /^alarm: lane 0x.* of chain 31337: nonce 0 is not mined, and the limit of 3000000000 wei/);
+      assert.match(on.reports[0]!, /^alert: lane 0x.* of chain 31337: nonce 0 is not mined, and the limit of 3000000000 wei/);
       swallows = false;
       await on.mineUntilEnded(1);
     });
 
-    it('an account without money: an alarm, and the lane\'s trouble; it is sent when the money has come', async () => {
+    it('an account without money: an alert, and the lane\'s problem; it is sent when the money has come', async () => {
       await on.balance(0n);
       await on.start();
       await on.ask(1, 2);
-      await on.until('an alarm', () => on.reports.length >= 1);
-      assert.match(on.reports[0]!, /^alarm: .* nonce 0: the key's account cannot pay for the gas: fund it/);
-      await on.until('its trouble', async () => /cannot pay for the gas/.test((await on.user.state())?.trouble?.text ?? ''));
+      await on.until('an alert', () => on.reports.length >= 1);
+      assert.match(on.reports[0]!, /^alert: .* nonce 0: the key's account cannot pay for the gas: fund it/);
+      await on.until('its problem', async () => /cannot pay for the gas/.test((await on.user.state())?.problem?.text ?? ''));
       await on.balance(10n ** 20n);
       await on.until('mined', async () => await on.count() === 2);
-      await on.until('no trouble', async () => (await on.user.state())?.trouble === undefined);
+      await on.until('no problem', async () => (await on.user.state())?.problem === undefined);
       assert.deepEqual(await on.calls(), [1, 2]);
     });
   });
@@ -228,7 +228,7 @@ describe('chain: lane', () => {
       assert.deepEqual([await on.calls(), await on.fates()], [[1], [[1, 'mined']]]);
     });
 
-    it('a nonce that a stranger used is lost, at final depth and with an alarm; the next one goes on', async () => {
+    it('a nonce that a stranger used is lost, at final depth and with an alert; the next one goes on', async () => {
       await on.automine(false);
       on.proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' ? 'drop' : 'pass';
       await on.start();
@@ -246,7 +246,7 @@ describe('chain: lane', () => {
       await on.until('seen', async () => await on.count() === 2);
       await on.mineUntilEnded(2);
       assert.deepEqual(await on.fates(), [[1, 'lost'], [2, 'mined']]);
-      assert.equal(on.reports.filter((text) => /^alarm: .* nonce 0 was used by a transaction that this lane does not know/.test(text)).length, 1);
+      assert.equal(on.reports.filter((text) => /^alert: .* nonce 0 was used by a transaction that this lane does not know/.test(text)).length, 1);
       assert.deepEqual(await on.calls(), [2]);
     });
 

@@ -72,6 +72,6 @@ describe('lane on go-ethereum', function () {
     assert.equal(await on.count(), 0);
     await on.until('it is pooled again', async () => await pools(on.announced[0])());
     await ends(1);
-    assert.match(on.reports.join('; '), /^trouble: lane .* nonce 0: block \d+ was reorganised away; the transaction is broadcast again$/);
+    assert.match(on.reports.join('; '), /^warn: lane .* nonce 0: block \d+ was reorganised away; the transaction is broadcast again$/);
   });
 });

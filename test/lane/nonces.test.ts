@@ -1,11 +1,11 @@
 /** Which nonces new transactions take, case by case: what is believed of a chain's count, and how a gap is filled. */
 import assert from 'node:assert/strict';
-import type { Flight, Proof, View } from '../../command/lane/flights.js';
+import type { OpenTransaction, Proof, View } from '../../command/lane/open-transactions.js';
 import { decideNonces, doubtOf, isDoubtful, NO_MEMORY, type NonceDecision, type NonceMemory, type NoncePolicy } from '../../command/lane/nonces.js';
 
 const POLICY: NoncePolicy = { confirmations: 3, looks: 3, looksApartMs: 10, gapAfterMs: 1_000, maxInFlight: 4, maxOpen: 6 };
 
-function flight(nonce: number, minedIn?: number): Flight {
+function openAt(nonce: number, minedIn?: number): OpenTransaction {
   return {
     transaction: { nonce, request: undefined, attempts: [] }, broadcastAtMs: 0, waitingSince: undefined, frontSince: undefined, refusals: 0,
     underpriced: false, atLimit: false, minedIn, unexplained: undefined,
@@ -32,7 +32,7 @@ function lane(policy: Partial<NoncePolicy> = {}) {
     memory: () => memory,
     look({ count, head = 100, final, nodes = [], open = [], next = 5, mined = 0 }: Look, afterMs = 10): NonceDecision['places'] {
       nowMs += afterMs;
-      const records = { nextNonce: next, flights: open.map((nonce, i) => flight(nonce, i < mined ? 99 : undefined)) };
+      const records = { nextNonce: next, openTransactions: open.map((nonce, i) => openAt(nonce, i < mined ? 99 : undefined)) };
       const proof: Proof | undefined = isDoubtful(count, memory, records) ? { finalCount: final, nodeCounts: nodes } : undefined;
       const view: View = { head, count, proof, baseFeePerGas: 1n, priorityFeePerGas: 1n, receipts: new Map() };
       const decision = decideNonces(memory, { view, records, policy: { ...POLICY, ...policy }, nowMs });
@@ -61,7 +61,7 @@ describe('lane: nonces', () => {
   });
 
   describe('a count beyond what is recorded', () => {
-    const CLAIM = (count: number) => `trouble: a node counts ${count} transactions of the key, 5 are known: waits until it is certain`;
+    const CLAIM = (count: number) => `warn: a node counts ${count} transactions of the key, 5 are known: waits until it is certain`;
 
     for (const count of [6, 1_005]) {
       it(`${count - 5} too high, once: waits for a look, then goes on where it was`, () => {
@@ -83,10 +83,10 @@ describe('lane: nonces', () => {
       });
     }
 
-    it('is believed at the third look at which the final block shows it, with an alarm', () => {
+    it('is believed at the third look at which the final block shows it, with an alert', () => {
       const on = lane();
       assert.deepEqual([5, 7, 7, 7].map((final) => on.look({ count: 7, final })), [NONE, NONE, NONE, next(7)]);
-      assert.deepEqual(on.reports, [CLAIM(7), 'alarm: nonces 5 to 6 were used by transactions that this lane does not know: is its key used elsewhere?']);
+      assert.deepEqual(on.reports, [CLAIM(7), 'alert: nonces 5 to 6 were used by transactions that this lane does not know: is its key used elsewhere?']);
       assert.deepEqual([on.look({ count: 7 }), on.look({ count: 8, next: 8 })], [next(7), next(8)], 'it is remembered until it is recorded');
     });
 
@@ -127,10 +127,10 @@ describe('lane: nonces', () => {
       assert.deepEqual([9, 7, 8, 9].map((count) => on.look({ count, final: count })), [NONE, NONE, NONE, next(7)]);
     });
 
-    it('an outbox that is new begins behind what the key has done, and that is no alarm', () => {
+    it('an outbox that is new begins behind what the key has done, and that is no alert', () => {
       const on = lane();
       assert.deepEqual([1, 2, 3].map(() => on.look({ count: 57, final: 57, next: 0 })), [NONE, NONE, next(57)]);
-      assert.equal(on.reports.at(-1), 'note: the key has been used before: begins at nonce 57');
+      assert.equal(on.reports.at(-1), 'info: the key has been used before: begins at nonce 57');
     });
 
     it('what was believed and turns out wrong before it was recorded is forgotten', () => {
@@ -154,11 +154,11 @@ describe('lane: nonces', () => {
       assert.deepEqual(wanted(on, { count: 3, nodes: [3, 5] }, [1, 2_000, 2_000, 2_000]), [next(5), next(5), next(5), next(5)]);
     });
 
-    it('that lasts: is filled, with an alarm', () => {
+    it('that lasts: is filled, with an alert', () => {
       const on = lane();
       assert.deepEqual(wanted(on, { count: 3, nodes: [3, 2] }, [1, 500, 499, 1]), [NONE, NONE, NONE, fill(3, 4)]);
       assert.equal(on.reports.length, 1);
-      assert.match(on.reports[0]!, /^alarm: the chain wants nonce 3, which was over or was never sent/);
+      assert.match(on.reports[0]!, /^alert: the chain wants nonce 3, which was over or was never sent/);
     });
 
     it('that lasts, with few looks: not yet', () => {
@@ -172,7 +172,7 @@ describe('lane: nonces', () => {
       assert.deepEqual([look(5), look(5), look(5)], [NONE, NONE, fill(5, 6, 7, 8)]);
       assert.deepEqual([look(5, 5, 6, 7, 8), look(7, 7, 8), look(8, 7, 8, 9, 10)], [fill(), fill(9, 10), fill(11)]);
       assert.deepEqual([look(4, 8, 9, 10, 11), look(6, 6, 8, 9, 10, 11)], [NONE, NONE], 'the chain has gone back: looks anew');
-      assert.equal(on.reports.length, 1, 'one alarm for the whole gap');
+      assert.equal(on.reports.length, 1, 'one alert for the whole gap');
     });
 
     it('the nodes go back while it is filled: it goes on from where it had got to', () => {

@@ -121,19 +121,19 @@ function describeUsers({ user, lane, adapter, chainId }: Opened): void {
     assert.deepEqual(await adapter().forgotten(chainId()), [['ended', '', null], ['refused', '', null]]);
   });
 
-  it('the lane\'s state: undefined before there was one; then its address, gas and trouble, and since when', async () => {
+  it('the lane\'s state: undefined before there was one; then its address, gas and problem, and since when', async () => {
     const asker = await user();
     assert.equal(await asker.state(), undefined);
     const worker = await lane();
-    await worker.publish({ blockGasLimit: undefined, trouble: 'no node answers' });
+    await worker.publish({ blockGasLimit: undefined, problem: 'no node answers' });
     const first = await asker.state();
-    await worker.publish({ blockGasLimit: 30n, trouble: 'another trouble' });
+    await worker.publish({ blockGasLimit: 30n, problem: 'another problem' });
     const second = await asker.state();
-    assert.deepEqual([first?.address, first?.blockGasLimit, first?.trouble?.text], ['0xaa', undefined, 'no node answers']);
-    assert.deepEqual([second?.blockGasLimit, second?.trouble], [30n, { text: 'another trouble', sinceMs: first?.trouble?.sinceMs }]);
+    assert.deepEqual([first?.address, first?.blockGasLimit, first?.problem?.text], ['0xaa', undefined, 'no node answers']);
+    assert.deepEqual([second?.blockGasLimit, second?.problem], [30n, { text: 'another problem', sinceMs: first?.problem?.sinceMs }]);
     assert.ok(second!.seenAtMs >= first!.seenAtMs && Math.abs(Date.now() - second!.seenAtMs) < 60_000);
-    await worker.publish({ blockGasLimit: undefined, trouble: undefined });
-    assert.deepEqual([(await asker.state())?.blockGasLimit, (await asker.state())?.trouble], [30n, undefined]);
+    await worker.publish({ blockGasLimit: undefined, problem: undefined });
+    assert.deepEqual([(await asker.state())?.blockGasLimit, (await asker.state())?.problem], [30n, undefined]);
   });
 }
 

@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { createLane } from '../../command/lane/lane.js';
 import type { Lane } from '../../command/lane/lane-options.js';
-import type { LaneTransaction } from '../../command/lane/flights.js';
+import type { LaneTransaction } from '../../command/lane/open-transactions.js';
 import type { HeldLane } from '../../command/lane/outbox.js';
 import { turnsUntil } from '../support/turns-until.js';
 

@@ -113,7 +113,7 @@ describe('lane: rounds', () => {
     await rounds.start(3_600_000);
     await turns();
     deepEqual([rounds.looks, rounds.waits.length], [1, 0]);
-    deepEqual(rounds.reports.map((report) => report.split(':')[0]), ['trouble']);
+    deepEqual(rounds.reports.map((report) => report.split(':')[0]), ['warn']);
   });
 
   it('a stop waits until the outbox is let go', async () => {

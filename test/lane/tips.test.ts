@@ -24,7 +24,7 @@ function rpcOf(first: string | undefined, each?: readonly unknown[]): LaneRpc {
   };
 }
 
-const looking = { address: `0x${'11'.repeat(20)}`, flights: [], confirmations: 2, isDoubtful: () => false };
+const looking = { address: `0x${'11'.repeat(20)}`, openTransactions: [], confirmations: 2, isDoubtful: () => false };
 const tipOf = async (rpc: LaneRpc) => Number((await lookAt(rpc, looking)).priorityFeePerGas);
 
 describe('lane: the tip', () => {

@@ -111,7 +111,7 @@ describe('chain: lane and wrong counts', function () {
     });
   }
 
-  it('too low for so long that it counts as a gap: what went there is lost, is asked again, and the empty ones are no alarm', async () => {
+  it('too low for so long that it counts as a gap: what went there is lost, is asked again, and the empty ones are no alert', async () => {
     await begin('over');
     const { lies, stop } = counting({ told: 1, looks: Infinity });
     await on.until('it is heard', () => lies() > 2);
@@ -124,8 +124,8 @@ describe('chain: lane and wrong counts', function () {
     await on.user.ask([on.request(5)]);
     await on.mineUntilEnded(5);
     assert.deepEqual([await on.calls(), await on.nonces(5)], [[1, 2, 3, 5], [3]]);
-    const alarms = on.reports.filter((text) => text.startsWith('alarm'));
-    assert.deepEqual([alarms.length, /wants nonce 1/.test(alarms[0]!), /nonce 1 was used/.test(alarms[1]!)], [2, true, true]);
+    const alerts = on.reports.filter((text) => text.startsWith('alert'));
+    assert.deepEqual([alerts.length, /wants nonce 1/.test(alerts[0]!), /nonce 1 was used/.test(alerts[1]!)], [2, true, true]);
   });
 
   it('with two nodes: what both say is believed at once, and what one says against the other is not', async () => {
@@ -147,7 +147,7 @@ describe('chain: lane and wrong counts', function () {
     await goesOn(2);
   });
 
-  it('a key that was used elsewhere: its count is believed at final depth, with an alarm', async () => {
+  it('a key that was used elsewhere: its count is believed at final depth, with an alert', async () => {
     await begin('over', PATIENT);
     await on.chain.rpc('anvil_setNonce', [on.address, '0x9']);
     await on.until('it is heard', () => on.reports.some((text) => /a node counts 9/.test(text)));
@@ -157,6 +157,6 @@ describe('chain: lane and wrong counts', function () {
       return (await on.nonces(4))[0] === 9;
     });
     await goesOn(4);
-    assert.equal(on.reports.filter((text) => /^alarm: .* nonces 3 to 8 were used by transactions that this lane does not know/.test(text)).length, 1);
+    assert.equal(on.reports.filter((text) => /^alert: .* nonces 3 to 8 were used by transactions that this lane does not know/.test(text)).length, 1);
   });
 });

@@ -1,7 +1,7 @@
 /** How much goes into one append. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { checkAppend, fittingRecords } from '../../engine/log/append-check.js';
+import { checkAppend, fittingRecords } from '../../engine/log/appender.js';
 import { MAX_APPEND_BYTES, MAX_APPEND_RECORDS, MAX_RECORD_BYTES } from '../../engine/log/log.js';
 import { newRecord } from '../support/log-records.js';
 

@@ -18,8 +18,8 @@ describe('prices: binance', () => {
   });
 
   function create(): PriceSource {
-    const { surroundings, timings } = scene;
-    return createBinance({ url: binance.url, streamUrl: binance.webSocketUrl, assets: ['BTC', 'ETH'], surroundings, timings });
+    const { ports, timings } = scene;
+    return createBinance({ url: binance.url, streamUrl: binance.webSocketUrl, assets: ['BTC', 'ETH'], ports, timings });
   }
 
   async function client(number: number): Promise<BinanceClient> {
@@ -70,14 +70,14 @@ describe('prices: binance', () => {
     first.serverShutdown();
     await client(2);
     deepEqual([scene.pauses, scene.reports], [[500], []]);
-    equal(source.health().trouble, 'is about to shut this server down');
+    equal(source.health().problem, 'is about to shut this server down');
   });
 
   it('leaves a server that answers with an error', async () => {
     const source = scene.begin(create());
     (await client(1)).socket.send('{"code":3,"msg":"Invalid JSON: expected value at line 1 column 1"}');
     await client(2);
-    equal(source.health().trouble, 'says: Invalid JSON: expected value at line 1 column 1');
+    equal(source.health().problem, 'says: Invalid JSON: expected value at line 1 column 1');
   });
 
   it('takes pings without prices for life, but not for ever', async () => {
@@ -88,7 +88,7 @@ describe('prices: binance', () => {
     scene.clock.nowMs += 60_001;
     socket.ping();
     await client(2);
-    equal(source.health().trouble, 'has sent no price of BTC for 60000 ms');
+    equal(source.health().problem, 'has sent no price of BTC for 60000 ms');
   });
 
   describe('for a gap', () => {

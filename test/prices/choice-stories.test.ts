@@ -1,6 +1,6 @@
 /** The choice in random stories: sources that stop, lag, repeat themselves, say nonsense and have wrong clocks. What must hold always, holds. */
 import { equal, ok } from 'node:assert/strict';
-import { createChoice, type Verdict } from '../../command/prices/choice.js';
+import { createChoice, type PriceVerdict } from '../../command/prices/choice.js';
 import type { Observation, SourceName } from '../../command/prices/observation.js';
 import { createDice } from '../support/random-commands.js';
 import { BOUNDARY_MS } from '../support/price-scene.js';
@@ -10,7 +10,7 @@ const SECONDS = 400;
 const STORIES = 150;
 const TRUTH_E8 = 60_000n * 10n ** 8n;
 
-interface Told {
+interface StoryObservation {
   readonly observation: Observation;
   readonly atMs: number;
   /** The price is near the truth and the time right. */
@@ -23,13 +23,13 @@ type Mood = 'well' | 'silent' | 'lagging' | 'stuck' | 'ahead' | 'absurd now and 
 const MOODS: readonly Mood[] = ['well', 'well', 'well', 'silent', 'lagging', 'stuck', 'ahead', 'absurd now and then'];
 
 /** The truth moves by up to 0.1 % per second. One source at a time says nonsense, never twice in a row, and not another source's nonsense. */
-function story(seed: number): Told[] {
+function story(seed: number): StoryObservation[] {
   const { below } = createDice(seed);
   const states = SOURCES.map((source, place) => ({ source, nonsense: [2, 20, 200][place]!, mood: 'well' as Mood, untilSecond: 0, absurd: false, lastMs: 0 }));
   let truthE8 = TRUTH_E8;
   return Array.from({ length: SECONDS }, (_, second) => {
     truthE8 += truthE8 * BigInt(below(2_001) - 1_000) / 1_000_000n;
-    return states.flatMap((state): Told[] => {
+    return states.flatMap((state): StoryObservation[] => {
       if (second >= state.untilSecond) {
         state.mood = 'well';
         const mood = MOODS[below(MOODS.length)]!;
@@ -54,7 +54,7 @@ function publishedAt({ mood, lastMs }: { mood: Mood; lastMs: number }, atMs: num
   return mood === 'stuck' ? lastMs : atMs - below(500);
 }
 
-function judged(told: readonly Told[]): (Told & { readonly verdict: Verdict })[] {
+function judged(told: readonly StoryObservation[]): (StoryObservation & { readonly verdict: PriceVerdict })[] {
   const choice = createChoice({ sources: SOURCES, startedAtMs: BOUNDARY_MS });
   return told.map((each) => ({ ...each, verdict: choice.observe(each.observation, each.atMs) }));
 }

@@ -22,7 +22,7 @@ describe('prices: coinbase', () => {
 
   function create({ assets = ['BTC', 'ETH'], timings = {} }: { assets?: readonly string[]; timings?: Partial<StreamTimings> } = {}): PriceSource {
     return createCoinbase({
-      url: coinbase.url, streamUrl: coinbase.webSocketUrl, assets, surroundings: scene.surroundings, timings: { ...scene.timings, ...timings },
+      url: coinbase.url, streamUrl: coinbase.webSocketUrl, assets, ports: scene.ports, timings: { ...scene.timings, ...timings },
     });
   }
 
@@ -47,7 +47,7 @@ describe('prices: coinbase', () => {
       { asset: 'ETH', source: 'coinbase', priceE8: 128_522_000_000n, publishedAtMs: BOUNDARY_MS + 1_000 },
     ]);
     deepEqual(subscription, { type: 'subscribe', product_ids: ['BTC-USD', 'ETH-USD'], channels: ['ticker', 'heartbeat'] });
-    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS, badMessages: 0, trouble: undefined });
+    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS, badMessages: 0, problem: undefined });
   });
 
   const ticker = (part: object): string => JSON.stringify({ type: 'ticker', product_id: 'BTC-USD', price: '5', time: iso(BOUNDARY_MS), ...part });
@@ -82,16 +82,16 @@ describe('prices: coinbase', () => {
     scene.begin(create({ assets: ['BTC', 'XYZ'] }));
     await coinbase.watch.until('three subscriptions', () => coinbase.clients.filter(({ subscription }) => subscription !== undefined).length === 3);
     deepEqual(scene.pauses, [500, 1_000]);
-    deepEqual(scene.reports, ['trouble: coinbase says: Failed to subscribe (XYZ-USD is not a valid product); it is tried again']);
+    deepEqual(scene.reports, ['warn: coinbase says: Failed to subscribe (XYZ-USD is not a valid product); it is tried again']);
   });
 
   it('connects again after a close, also with a reason, and after a break', async () => {
     const source = scene.begin(create());
     (await client(1)).socket.close(1008, 'ErrSlowConsume');
     (await client(2)).socket.terminate();
-    equal(source.health().trouble, 'has closed the connection (1008, ErrSlowConsume)');
+    equal(source.health().problem, 'has closed the connection (1008, ErrSlowConsume)');
     await client(3);
-    equal(source.health().trouble, 'has closed the connection (1006)');
+    equal(source.health().problem, 'has closed the connection (1006)');
   });
 
   it('rests as long as a refused handshake asks for, and tells the operator of a refusal that only they can end', async () => {
@@ -100,8 +100,8 @@ describe('prices: coinbase', () => {
     await client(1);
     deepEqual(scene.pauses, [2_500, 121_000, 902_000, 4_000]);
     deepEqual(scene.reports, [
-      'trouble: coinbase answers HTTP 429; it is tried again', 'trouble: coinbase answers HTTP 418; it is tried again',
-      'alarm: coinbase answers HTTP 403: check its key; it is tried again', 'trouble: coinbase answers HTTP 502; it is tried again',
+      'warn: coinbase answers HTTP 429; it is tried again', 'warn: coinbase answers HTTP 418; it is tried again',
+      'alert: coinbase answers HTTP 403: check its key; it is tried again', 'warn: coinbase answers HTTP 502; it is tried again',
     ]);
   });
 
@@ -110,7 +110,7 @@ describe('prices: coinbase', () => {
       coinbase.ignoreNext(ignored);
       scene.begin(create({ timings: { silenceMs: 100 } }));
       await coinbase.watch.until('a report', () => scene.reports.length === 1);
-      deepEqual(scene.reports, ['trouble: coinbase has been silent for 100 ms; it is tried again']);
+      deepEqual(scene.reports, ['warn: coinbase has been silent for 100 ms; it is tried again']);
       equal(coinbase.clients.length > 0, ignored === 0);
     });
   }
@@ -125,21 +125,21 @@ describe('prices: coinbase', () => {
     scene.clock.nowMs += 60_001;
     heartbeat('BTC-USD');
     await client(2);
-    equal(source.health().trouble, 'has sent no price of BTC for 60000 ms');
+    equal(source.health().problem, 'has sent no price of BTC for 60000 ms');
   });
 
   it('leaves a server whose message is too large', async () => {
     const source = scene.begin(create());
     (await client(1)).socket.send(`{"type":"x${'x'.repeat(1_100_000)}"}`);
     await client(2);
-    match(source.health().trouble ?? '', /^breaks the connection \(Max payload size exceeded\)/);
+    match(source.health().problem ?? '', /^breaks the connection \(Max payload size exceeded\)/);
   });
 
   it('says that nobody listens there', async () => {
     await coinbase.close();
     scene.begin(create());
     await coinbase.watch.until('a report', () => scene.reports.length === 1);
-    match(scene.reports[0]!, /^trouble: coinbase breaks the connection \(connect ECONNREFUSED 127\.0\.0\.1:\d+\)/);
+    match(scene.reports[0]!, /^warn: coinbase breaks the connection \(connect ECONNREFUSED 127\.0\.0\.1:\d+\)/);
     await scene.over();
     coinbase = await startCoinbase();
   });

@@ -1,15 +1,15 @@
 /** The price of a boundary from what the sources tell of the past: the first of the best source, with a witness, or none. */
 import { deepEqual } from 'node:assert/strict';
 import { pastPrice } from '../../command/prices/past-price.js';
-import { toldSource, type ToldSource } from '../support/told-sources.js';
+import { scriptedSource, type ScriptedSource } from '../support/scripted-sources.js';
 
 const T = 1_800_000_000;
 const at = (ms: number): number => T * 1_000 + ms;
-type Told = readonly (readonly [usd: number, ms: number])[];
+type PricePoints = readonly (readonly [usd: number, ms: number])[];
 
 /** `source usd milliseconds after the boundary`, or undefined. */
-async function found(told: readonly [pyth: Told | Error, coinbase: Told | Error], nowMs = at(60_000)): Promise<string | undefined> {
-  const sources: ToldSource[] = [toldSource('pyth', { firstOnly: true }), toldSource('coinbase')];
+async function found(told: readonly [pyth: PricePoints | Error, coinbase: PricePoints | Error], nowMs = at(60_000)): Promise<string | undefined> {
+  const sources: ScriptedSource[] = [scriptedSource('pyth', { firstOnly: true }), scriptedSource('coinbase')];
   sources.forEach((source, i) => {
     const past = told[i]!;
     source.past = past instanceof Error ? past : past.map(([usd, ms]) => [usd, at(ms)] as const);
@@ -31,7 +31,7 @@ describe('prices: the price of a past moment', () => {
     ['none after it', [[100, 15_001]], [[100, 15_001], [100, 16_000]], undefined],
     ['none without a witness', [[101, 100]], [], undefined],
     ['none when nobody answers', gone, gone, undefined],
-  ] as [string, Told | Error, Told | Error, string | undefined][]) {
+  ] as [string, PricePoints | Error, PricePoints | Error, string | undefined][]) {
     it(what, async () => { deepEqual(await found([pyth, coinbase]), price); });
   }
 
@@ -40,7 +40,7 @@ describe('prices: the price of a past moment', () => {
   });
 
   it('names the sources that did not answer', async () => {
-    const source = toldSource('binance');
+    const source = scriptedSource('binance');
     source.past = new Error('429');
     deepEqual(await pastPrice({ asset: 'BTC', time: T, sources: [source], nowMs: at(60_000) }), { observation: undefined, failures: new Map([['binance', '429']]) });
   });

@@ -6,7 +6,7 @@ import { createPriceScene } from '../support/price-scene.js';
 
 const made = (options: Partial<PriceSourceOptions>): { names: string[]; urls: string[]; skipped: readonly string[] } => {
   const { sources, skipped } = createPriceSources({
-    names: ['pyth', 'coinbase', 'binance'], assets: ['BTC', 'ETH'], seed: 'seed', surroundings: createPriceScene().surroundings, ...options,
+    names: ['pyth', 'coinbase', 'binance'], assets: ['BTC', 'ETH'], seed: 'seed', ports: createPriceScene().ports, ...options,
   });
   return { names: sources.map(({ name }) => name), urls: sources.map(({ url }) => url), skipped };
 };
@@ -33,7 +33,7 @@ describe('prices: the sources that there are', () => {
     const hermes = await startHermes({ feeds: Object.values(PYTH_FEEDS) });
     const scene = createPriceScene(hermes.watch);
     const { sources: [source] } = createPriceSources({
-      names: ['pyth'], assets: ['BTC'], seed: '', urls: { pyth: hermes.url }, surroundings: scene.surroundings, timings: scene.timings,
+      names: ['pyth'], assets: ['BTC'], seed: '', urls: { pyth: hermes.url }, ports: scene.ports, timings: scene.timings,
     });
     scene.begin(source!);
     await hermes.watch.until('the stream', () => hermes.clients.length === 1);

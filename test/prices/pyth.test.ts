@@ -25,8 +25,8 @@ describe('prices: pyth', () => {
   });
 
   function create({ timings = {}, ...given }: Pick<Partial<PythOptions>, 'key' | 'feeds'> & { timings?: Partial<StreamTimings> } = {}): PriceSource {
-    const { surroundings } = scene;
-    return createPyth({ url: hermes.url, key: KEY, feeds: { BTC, ETH }, ...given, surroundings, timings: { ...scene.timings, ...timings } });
+    const { ports } = scene;
+    return createPyth({ url: hermes.url, key: KEY, feeds: { BTC, ETH }, ...given, ports, timings: { ...scene.timings, ...timings } });
   }
 
   /** The stream with this number, from 1, once it is open. */
@@ -49,7 +49,7 @@ describe('prices: pyth', () => {
     ]);
     deepEqual(ids, [BTC, ETH]);
     deepEqual(hermes.requests.map(({ headers }) => headers.authorization), [`Bearer ${KEY}`]);
-    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS, badMessages: 0, trouble: undefined });
+    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS, badMessages: 0, problem: undefined });
     deepEqual(scene.reports, []);
   });
 
@@ -120,12 +120,12 @@ describe('prices: pyth', () => {
     hermes.refuseNext(...Array.from({ length: 8 }, () => ({ status: 500, body: 'upstream\n' })));
     const source = scene.begin(create());
     await client(1);
-    match(source.health().trouble ?? '', /HTTP 500/);
+    match(source.health().problem ?? '', /HTTP 500/);
     hermes.clients[0]!.price(BTC, { publish_time: SECOND });
     await seen(1);
     deepEqual(scene.pauses, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
-    deepEqual(scene.reports, ['trouble: pyth answers HTTP 500 (upstream); it is tried again', 'note: pyth: prices come again']);
-    equal(source.health().trouble, undefined);
+    deepEqual(scene.reports, ['warn: pyth answers HTTP 500 (upstream); it is tried again', 'info: pyth: prices come again']);
+    equal(source.health().problem, undefined);
   });
 
   it('does not connect without rest to a server that ends every connection', async () => {
@@ -144,14 +144,14 @@ describe('prices: pyth', () => {
     scene.begin(create({ key: 'a-wrong-key' }));
     await hermes.watch.until('three tries', () => hermes.requests.length === 3);
     deepEqual(scene.pauses.slice(0, 2), [900_500, 901_000]);
-    deepEqual(scene.reports, ['alarm: pyth answers HTTP 401 (Unauthorized): check its key; it is tried again']);
+    deepEqual(scene.reports, ['alert: pyth answers HTTP 401 (Unauthorized): check its key; it is tried again']);
   });
 
   it('does not show a key that the server repeats', async () => {
     hermes.refuseNext({ status: 403, body: `the key ${KEY} is blocked` });
     scene.begin(create());
     await client(1);
-    deepEqual(scene.reports, ['alarm: pyth answers HTTP 403 (the key (key) is blocked): check its key; it is tried again']);
+    deepEqual(scene.reports, ['alert: pyth answers HTTP 403 (the key (key) is blocked): check its key; it is tried again']);
   });
 
   it('rests as long as the server asks for: seconds, a date, or a minute when it does not say', async () => {
@@ -168,7 +168,7 @@ describe('prices: pyth', () => {
   it('says which feed the server does not know', async () => {
     scene.begin(create({ feeds: { BTC, ETC: 'ab'.repeat(32) } }));
     await hermes.watch.until('a report', () => scene.reports.length === 1);
-    deepEqual(scene.reports, [`trouble: pyth answers HTTP 404 (Price ids not found: 0x${'ab'.repeat(32)}); it is tried again`]);
+    deepEqual(scene.reports, [`warn: pyth answers HTTP 404 (Price ids not found: 0x${'ab'.repeat(32)}); it is tried again`]);
   });
 
   it('does not follow a redirect, which would carry the key elsewhere', async () => {
@@ -182,14 +182,14 @@ describe('prices: pyth', () => {
     hermes.refuseNext({ status: 200, body: '{"parsed":[]}', headers: { 'content-type': 'application/json' } });
     const source = scene.begin(create());
     await client(1);
-    equal(source.health().trouble, 'answers with application/json instead of events');
+    equal(source.health().problem, 'answers with application/json instead of events');
   });
 
   it('leaves a server that answers nothing', async () => {
     hermes.ignoreNext(1_000);
     scene.begin(create({ timings: { silenceMs: 30 } }));
     await hermes.watch.until('a report', () => scene.reports.length === 1);
-    deepEqual(scene.reports, ['trouble: pyth has been silent for 30 ms; it is tried again']);
+    deepEqual(scene.reports, ['warn: pyth has been silent for 30 ms; it is tried again']);
   });
 
   it('leaves a server that falls silent in the middle of an event, though it goes on sending bytes', async () => {
@@ -197,7 +197,7 @@ describe('prices: pyth', () => {
     const dripping = setInterval(() => { for (const { write } of hermes.clients) write('data:{"parsed":['); }, 5);
     await hermes.watch.until('a report', () => scene.reports.length === 1);
     clearInterval(dripping);
-    deepEqual(scene.reports, ['trouble: pyth has been silent for 100 ms; it is tried again']);
+    deepEqual(scene.reports, ['warn: pyth has been silent for 100 ms; it is tried again']);
   });
 
   it('is kept by comments alone, until a price has been missing for too long', async () => {
@@ -212,7 +212,7 @@ describe('prices: pyth', () => {
     scene.clock.nowMs += 1;
     write(': No update available\n\n');
     await client(2);
-    equal(source.health().trouble, 'has sent no price of BTC for 60000 ms');
+    equal(source.health().problem, 'has sent no price of BTC for 60000 ms');
   });
 
   it('leaves a server that sends too much without an end', async () => {
@@ -220,7 +220,7 @@ describe('prices: pyth', () => {
     const first = await client(1);
     first.write(`data:${'x'.repeat(1_100_000)}`);
     await client(2);
-    equal(source.health().trouble, 'sends an event of more than 1048576 bytes');
+    equal(source.health().problem, 'sends an event of more than 1048576 bytes');
     await hermes.watch.until('the connection is let go', () => first.response.destroyed);
   });
 
@@ -228,7 +228,7 @@ describe('prices: pyth', () => {
     const source = scene.begin(create());
     (await client(1)).response.destroy();
     await client(2);
-    match(source.health().trouble ?? '', /^breaks the stream off \(/);
+    match(source.health().problem ?? '', /^breaks the stream off \(/);
   });
 
   it('lets everything go when it is closed, at every moment', async () => {

@@ -4,19 +4,19 @@ import { decodeCommand } from '../../engine/records/codec.js';
 import type { RecordPrice } from '../../engine/records/commands.js';
 import { LogUnavailable, type NewRecord } from '../../engine/log/log.js';
 import type { OpenBoundary } from '../../engine/run/view.js';
-import { runRecorder, type Recorder } from '../../command/prices/recorder.js';
-import { toldSource, type ToldSource } from '../support/told-sources.js';
+import { runRecorder, type PriceRecorder } from '../../command/prices/recorder.js';
+import { scriptedSource, type ScriptedSource } from '../support/scripted-sources.js';
 import { createWatch, type Watch } from '../support/watch.js';
 
 const T = 1_800_000_000;
 const at = (ms: number): number => T * 1_000 + ms;
 
 describe('prices: the recorder', () => {
-  let pyth: ToldSource;
-  let coinbase: ToldSource;
+  let pyth: ScriptedSource;
+  let coinbase: ScriptedSource;
   let watch: Watch;
   let stopping: AbortController;
-  let recorder: Recorder;
+  let recorder: PriceRecorder;
   let nowMs: number;
   let holds: boolean;
   let doubt: string | undefined;
@@ -28,7 +28,7 @@ describe('prices: the recorder', () => {
 
   beforeEach(() => {
     watch = createWatch();
-    [pyth, coinbase] = [toldSource('pyth', { firstOnly: true, onAsked: watch.ring }), toldSource('coinbase', { onAsked: watch.ring })];
+    [pyth, coinbase] = [scriptedSource('pyth', { firstOnly: true, onAsked: watch.ring }), scriptedSource('coinbase', { onAsked: watch.ring })];
     stopping = new AbortController();
     [nowMs, holds, doubt, boundaries, appended, reports, failing, attempts] = [at(-60_000), true, undefined, [], [], [], undefined, 0];
     recorder = runRecorder({
@@ -59,7 +59,7 @@ describe('prices: the recorder', () => {
     return recorded();
   };
   /** A price that arrives when it is published. */
-  const says = (source: ToldSource, usd: number, ms: number): void => {
+  const says = (source: ScriptedSource, usd: number, ms: number): void => {
     nowMs = at(ms);
     source.say(usd, nowMs);
   };
@@ -91,21 +91,21 @@ describe('prices: the recorder', () => {
     failing = new LogUnavailable(true);
     says(pyth, 101, -49_000);
     await watch.until('it is tried again', () => attempts >= 2);
-    match(reports.join(), /^trouble: the recorder of prices waits: the log/);
-    match(recorder.status().trouble!, /^the log did not answer/);
+    match(reports.join(), /^warn: the recorder of prices waits: the log/);
+    match(recorder.status().problem!, /^the log did not answer/);
     for (const ms of [-25_000, -1_000, 500, 1_500, 16_000, 40_000, 41_000]) says(pyth, 102, ms);
     failing = undefined;
     deepEqual(await until(5), ['pyth 0 102 500', 'pyth 0 102 1500', 'pyth 0 102 16000', 'pyth 0 102 40000', 'pyth 0 102 41000']);
     equal(recorder.status().refused.get('outage'), 3);
     equal(new Set(appended.map(({ id }) => id)).size, appended.length);
-    await watch.until('it is told', () => reports.includes('note: the recorder of prices goes on'));
+    await watch.until('it is told', () => reports.includes('info: the recorder of prices goes on'));
   });
 
   it('records nothing while the clock is not trusted, or while another process records, and goes on at once afterwards', async () => {
     says(pyth, 100, -50_000);
     doubt = 'it jumped';
     says(pyth, 100, -49_000);
-    match(recorder.status().trouble!, /the clock is not trusted: it jumped/);
+    match(recorder.status().problem!, /the clock is not trusted: it jumped/);
     doubt = undefined;
     holds = false;
     says(pyth, 100, -48_000);
@@ -204,7 +204,7 @@ describe('prices: the recorder', () => {
     pyth.past = new Error('gone');
     nowMs = at(3_600_000);
     await watch.until('it is told', () => reports.some((each) => each.includes('tells the price')));
-    deepEqual(reports.filter((each) => each.includes('tells the price')), ['trouble: no source tells the price of BTC at 2027-01-15T08:00:00.000Z yet; pyth: gone; they are asked again']);
+    deepEqual(reports.filter((each) => each.includes('tells the price')), ['warn: no source tells the price of BTC at 2027-01-15T08:00:00.000Z yet; pyth: gone; they are asked again']);
     pyth.past = [[100, at(-3_000)], [104, at(300)]];
     nowMs += 5_000;
     deepEqual(await until(1), ['pyth 0 104 300']);
@@ -220,12 +220,12 @@ describe('prices: the recorder', () => {
     deepEqual(await until(1), ['pyth 0 100 22000']);
   });
 
-  it('raises an alarm for an asset without a price for a minute, and says when there are prices again', async () => {
+  it('raises an alert for an asset without a price for a minute, and says when there are prices again', async () => {
     nowMs = at(1);
-    await watch.until('the alarm', () => reports.some((each) => each.startsWith('alarm: no source has had a price of BTC that counts for 60 s')));
+    await watch.until('the alert', () => reports.some((each) => each.startsWith('alert: no source has had a price of BTC that counts for 60 s')));
     says(pyth, 100, 63_000);
     says(pyth, 100, 64_000);
-    await watch.until('the note', () => reports.includes('note: there are prices of BTC again'));
+    await watch.until('the info', () => reports.includes('info: there are prices of BTC again'));
   });
 
   it('fails for what trying again cannot help', async () => {

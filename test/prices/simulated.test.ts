@@ -12,7 +12,7 @@ describe('prices: simulated', () => {
   beforeEach(() => { scene = createPriceScene(); });
   afterEach(async () => { await scene.over(); });
 
-  const create = (seed = 'seed'): PriceSource => createSimulated({ aroundE8, seed, surroundings: scene.surroundings });
+  const create = (seed = 'seed'): PriceSource => createSimulated({ aroundE8, seed, ports: scene.ports });
   const price = (second: number, asset: 'BTC' | 'ETH' = 'BTC', seed = 'seed'): bigint => simulatedPriceE8({ seed, asset, aroundE8: aroundE8[asset], second });
 
   it('are what they were: histories of development stacks go on with them', () => {
@@ -50,7 +50,7 @@ describe('prices: simulated', () => {
     deepEqual(scene.observations, [0, 1, 7].flatMap((after) => (['BTC', 'ETH'] as const).map((asset) => (
       { asset, source: 'simulated', priceE8: price(SECOND + after, asset), publishedAtMs: BOUNDARY_MS + after * 1_000 }))));
     equal(scene.pauses[0], 600);
-    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS + 7_999, badMessages: 0, trouble: undefined });
+    deepEqual(source.health(), { connected: true, connections: 1, lastHeardMs: BOUNDARY_MS + 7_999, badMessages: 0, problem: undefined });
   });
 
   it('can all be told later, the same in every process', async () => {

@@ -89,7 +89,7 @@ describe('projections: faults', () => {
 
   it('outlives a log that cannot be reached and one that stops being followed', async () => {
     const log = await logOf(outcomes);
-    const troubles: string[] = [];
+    const reports: string[] = [];
     let turn = 0;
     const shaky: Log = { ...log, async* follow(stream, from, signal) {
       turn++;
@@ -99,9 +99,9 @@ describe('projections: faults', () => {
         if (turn === 2) throw new LogUnavailable(false);
       }
     } };
-    await projectTo(400, { url, log: shaky, report: (level, text) => troubles.push(`${level}: ${text}`) });
-    const [waits, goesOn] = [`trouble: the projection worker waits: ${new LogUnavailable(false).message}`, 'note: the projection worker goes on'];
-    assert.deepEqual(troubles, [waits, goesOn, waits, goesOn]);
+    await projectTo(400, { url, log: shaky, report: (level, text) => reports.push(`${level}: ${text}`) });
+    const [waits, goesOn] = [`warn: the projection worker waits: ${new LogUnavailable(false).message}`, 'info: the projection worker goes on'];
+    assert.deepEqual(reports, [waits, goesOn, waits, goesOn]);
     assert.deepEqual(await positions(), Array(projections.length).fill('400'));
   });
 
@@ -129,11 +129,11 @@ describe('projections: faults', () => {
   });
 
   it('waits for a database that cannot be reached until it can', async () => {
-    const troubles: string[] = [];
+    const reports: string[] = [];
     let tries = 0;
     const open: typeof openSession = (target, schema) => openSession(tries++ < 3 ? 'postgresql://127.0.0.1:1/none' : target, schema);
-    await projectTo(400, { url, open, log: await logOf(outcomes), report: (level, text) => troubles.push(`${level}: ${text}`) });
-    assert.match(troubles.join('\n'), /^trouble: the projection worker waits: .*\nnote: the projection worker goes on$/);
+    await projectTo(400, { url, open, log: await logOf(outcomes), report: (level, text) => reports.push(`${level}: ${text}`) });
+    assert.match(reports.join('\n'), /^warn: the projection worker waits: .*\ninfo: the projection worker goes on$/);
   });
 
   it('a projection that is added later catches up from 0, and the others wait for it', async () => {
@@ -197,10 +197,10 @@ describe('projections: faults', () => {
 
   it('goes on without the reader role where it may not take it, says so, and lets that role read', async () => {
     const modest = await modestUser('modest_writer');
-    const troubles: string[] = [];
-    await projectTo(400, { url: modest.url, log: await logOf(outcomes), report: (level, text) => troubles.push(`${level}: ${text}`) });
-    assert.deepEqual(troubles, [
-      'trouble: this user may not take the role query_reader, so its reads have all of its rights: permission denied to grant role "query_reader"',
+    const reports: string[] = [];
+    await projectTo(400, { url: modest.url, log: await logOf(outcomes), report: (level, text) => reports.push(`${level}: ${text}`) });
+    assert.deepEqual(reports, [
+      'warn: this user may not take the role query_reader, so its reads have all of its rights: permission denied to grant role "query_reader"',
     ]);
     assert.deepEqual(await positions(), Array(projections.length).fill('400'));
     const db = await openReadModels({ url: modest.url });
@@ -212,9 +212,9 @@ describe('projections: faults', () => {
 
   it('takes the reader role where it may only grant it, as the user may who has created it', async () => {
     const modest = await modestUser('modest_maker', 'grant query_reader to modest_maker with admin true, inherit false, set false');
-    const troubles: string[] = [];
-    await projectTo(400, { url: modest.url, log: await logOf(outcomes), report: (level, text) => troubles.push(`${level}: ${text}`) });
-    assert.deepEqual(troubles, []);
+    const reports: string[] = [];
+    await projectTo(400, { url: modest.url, log: await logOf(outcomes), report: (level, text) => reports.push(`${level}: ${text}`) });
+    assert.deepEqual(reports, []);
     const db = await openReadModels({ url: modest.url });
     assert.deepEqual(await db.rows({ name: 'me', text: 'select current_user as me' }, []), [{ me: 'query_reader' }]);
     await db.close();

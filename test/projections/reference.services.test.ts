@@ -64,17 +64,9 @@ function positionsOf(rows: Rows): Map<string, unknown> {
   ] as const)));
 }
 
-/** Counts of open orders and holders, and sums by chain, are those of the rows that they count. */
+/** Counts of holders, and sums by chain, are those of the rows that they count. */
 function assertCounts(rows: Rows): void {
   const chainOf = new Map(rowsOf(rows, 'markets').map(({ market_id, chain_id }) => [market_id, chain_id]));
-  const open = rowsOf(rows, 'orders').filter(({ status }) => status === 0);
-  const counts = new Map<string, { trader: unknown; market_id: unknown; chain_id: unknown; orders: number }>();
-  for (const { trader, market_id } of open) {
-    const key = `${trader as string}${market_id as string}`;
-    counts.set(key, { trader, market_id, chain_id: chainOf.get(market_id), orders: (counts.get(key)?.orders ?? 0) + 1 });
-  }
-  const named = (list: Iterable<Record<string, unknown>>) => [...list].map((row) => JSON.stringify(row)).sort();
-  assert.deepEqual(named(rowsOf(rows, 'open_orders').map((row) => ({ ...row, orders: Number(row['orders']) }))), named(counts.values()));
   const positions = rowsOf(rows, 'positions');
   for (const { market_id, holders } of rowsOf(rows, 'market_holders')) {
     assert.equal(Number(holders), positions.filter((each) => each['market_id'] === market_id

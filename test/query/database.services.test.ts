@@ -1,4 +1,4 @@
-/** The read-only sessions, what becomes of Postgres' troubles, and waiting for a position: at hand, later, never, after a cut. */
+/** The read-only sessions, what becomes of Postgres' problems, and waiting for a position: at hand, later, never, after a cut. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { projections } from '../../projections/catalogue.js';
@@ -39,15 +39,15 @@ describe('query: database', () => {
   });
 
   it('answers unavailable where a statement takes too long or the tables are not there yet, and tells the log', async () => {
-    const troubles: string[] = [];
-    const options = { url: models.url, onError: (error: Error) => { troubles.push(error.message); } };
+    const problems: string[] = [];
+    const options = { url: models.url, onError: (error: Error) => { problems.push(error.message); } };
     const db = await openReadModels({ ...options, statementTimeoutMs: 50 });
     await assert.rejects(db.rows(statement('select pg_sleep(600)'), []), { name: 'RequestError', code: 'unavailable' });
     await db.close();
     const early = await openReadModels({ ...options, schema: 'not_made_yet' });
     await assert.rejects(early.position(), { name: 'RequestError', code: 'unavailable' });
     await early.close();
-    assert.deepEqual(troubles, ['canceling statement due to statement timeout', 'relation "projection" does not exist']);
+    assert.deepEqual(problems, ['canceling statement due to statement timeout', 'relation "projection" does not exist']);
   });
 
   it('keeps to the user\'s own role, read-only, where it may not be query_reader', async () => {

@@ -101,7 +101,7 @@ describe('query: parameters', () => {
       const { schema } = kinds[kind];
       const texts = [ADDRESS, BYTES32, `${BYTES32}0`, ADDRESS.slice(2), '0', '1', '100', '101', '-1', 'YES', '2', String(Number.MAX_SAFE_INTEGER)];
       for (const value of texts) {
-        const takes = isTaken(() => valueOf<unknown>('parameter', kinds[kind], value));
+        const takes = isAccepted(() => valueOf<unknown>('parameter', kinds[kind], value));
         const described = ajv.validate(schema, value) || (/^-?\d+$/.test(value) && ajv.validate(schema, Number(value)));
         assert.equal(takes, described, value);
       }
@@ -109,7 +109,7 @@ describe('query: parameters', () => {
   }
 });
 
-function isTaken(run: () => unknown): boolean {
+function isAccepted(run: () => unknown): boolean {
   try {
     run();
     return true;

@@ -104,7 +104,7 @@ describe('quick markets whose price sources fail', function () {
     assert.deepEqual([await newest(), await used()], [[60_200, SOURCE_URLS.pyth], ['pyth']]);
   });
 
-  it('all are away over a boundary: both markets are flagged, an alarm names them, and the newest price stays as it was', async () => {
+  it('all are away over a boundary: both markets are flagged, an alert names them, and the newest price stays as it was', async () => {
     const [ending, beginning] = [await marketFrom(3), await marketFrom(4)];
     providers.away(true);
     await scene.passTo(boundary(4) + 21);
@@ -119,11 +119,11 @@ describe('quick markets whose price sources fail', function () {
     await scene.passTo(boundary(4) + 40 + QUICK_RULES.missedMs / 1_000);
     const moment = new Date(boundary(4) * 1_000).toISOString();
     for (const { marketId } of [ending, beginning]) {
-      await eventually('there is an alarm', () => Promise.resolve(scene.alarms().some((text) => text.includes(marketId)) || undefined));
-      assert.equal(scene.alarms().filter((text) => text.includes(`market ${marketId}: no source has told the price of BTC at ${moment}`)).length, 1);
+      await eventually('there is an alert', () => Promise.resolve(scene.alerts().some((text) => text.includes(marketId)) || undefined));
+      assert.equal(scene.alerts().filter((text) => text.includes(`market ${marketId}: no source has told the price of BTC at ${moment}`)).length, 1);
     }
-    for (const { name, connected, trouble } of (await scene.health()).prices[0].sources) {
-      assert.ok(!connected && trouble !== null, `${name}: ${trouble}`);
+    for (const { name, connected, problem } of (await scene.health()).prices[0].sources) {
+      assert.ok(!connected && problem !== null, `${name}: ${problem}`);
     }
     assert.equal((await eventsOf(scene.exchange, 'MarketResolved', await caughtUp(scene.exchange, scene.node))).length, 3);
   });

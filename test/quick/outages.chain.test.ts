@@ -77,7 +77,7 @@ describe('quick markets when something was away', function () {
     const missed = await scene.shown(eth[2]!, 'is flagged', ({ priceMissed }) => priceMissed);
     assert.deepEqual([missed.startPrice, missed.endPrice, missed.outcome, missed.payment], [Number(prices(5).ETH), null, null, 'none']);
     await scene.passTo(boundary(9) + 120);
-    await eventually('it is told', () => Promise.resolve(scene.alarms().some((text) => text.includes(eth[2]!.marketId)) || undefined));
+    await eventually('it is told', () => Promise.resolve(scene.alerts().some((text) => text.includes(eth[2]!.marketId)) || undefined));
     const late = await scene.inHaste(scene.shown(await scene.market('BTC', boundary(9)), 'has its strike', ({ startPrice }) => startPrice !== null));
     assert.equal(late.startPrice, Number(prices(9).BTC));
     for (const asset of ['BTC', 'ETH']) await scene.market(asset, boundary(11));

@@ -98,7 +98,7 @@ describe('quick markets: jobs', () => {
     ['is created already', 'create', { answers: { marketOf: ADDRESS } }, { kind: 'done' }],
     ['is resolved already', 'resolve', { answers: { ...resolvable, payoutDenominator: 1n } }, { kind: 'done' }],
     ['has started, and no source tells its first price', 'create', { hasStartPrice: false, answers: { marketOf: '0x0' } }, {
-      kind: 'waits', reason: 'it has started, and no source tells its first price', isNoted: true,
+      kind: 'waits', reason: 'it has started, and no source tells its first price', isReported: true,
     }],
     ['cannot be resolved', 'resolve', { answers: resolvable, reverted: 'InvalidPublishTime(1, 2)' }, {
       kind: 'refused', reason: 'the contract refuses it: InvalidPublishTime(1, 2)',
@@ -121,7 +121,7 @@ describe('quick markets: jobs', () => {
     ]);
   });
 
-  it('raises an alarm once for a market without a price, that says when and what can be done', () => {
+  it('raises an alert once for a market without a price, that says when and what can be done', () => {
     const report = missedPrices(5, QUICK_RULES);
     const at = (unresolved: readonly QuickMarket[], afterMs: number) => report(unresolved, NOW_MS + afterMs);
     const unresolved = [market('d', { missed: new Set(['start', 'end'] as const) })];
@@ -129,7 +129,7 @@ describe('quick markets: jobs', () => {
     deepEqual(at(unresolved, 0), []);
     deepEqual(at(unresolved, 14_999), []);
     deepEqual(at(unresolved, 15_000), [{
-      level: 'alarm',
+      level: 'alert',
       text: `chain 5, market ${bytes32('d')}: no source has told the price of BTC at 2027-01-15T08:00:00.000Z and 2027-01-15T08:15:00.000Z. Without it `
         + 'nobody can resolve the market; a day after its end the quick resolver\'s administrator can halve it',
     }]);

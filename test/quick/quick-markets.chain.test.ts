@@ -49,13 +49,13 @@ describe('quick markets at an exchange on a chain', function () {
   }
   async function quickHealth() {
     const { clock: { trusted }, quickMarkets: [health] } = await readiness<{
-      clock: { trusted: boolean }; quickMarkets: [{ missingMarkets: number; trouble: string | null }];
+      clock: { trusted: boolean }; quickMarkets: [{ missingMarkets: number; problem: string | null }];
     }>(exchange);
     return { trusted, ...health };
   }
   const allAreMade = () => eventually('the markets are there', async () => {
-    const { trusted, missingMarkets, trouble } = await quickHealth();
-    return trusted && trouble === null && missingMarkets === 0 ? true : undefined;
+    const { trusted, missingMarkets, problem } = await quickHealth();
+    return trusted && problem === null && missingMarkets === 0 ? true : undefined;
   });
   /** Lets time leap to shortly before a second, and then pass by itself: a price is heard when it is told, and no market is missing then. */
   async function passTo(second: number): Promise<void> {
@@ -77,12 +77,12 @@ describe('quick markets at an exchange on a chain', function () {
   }
 
   it('wait for a key that may send, and say what it lacks', async () => {
-    const { trouble } = await eventually('the key is checked', async () => {
+    const { problem } = await eventually('the key is checked', async () => {
       const health = await quickHealth();
-      return health.trouble === null ? undefined : health;
+      return health.problem === null ? undefined : health;
     });
     const { marketFactory, quickResolver: resolver } = node.chain.contracts;
-    assert.equal(trouble, `the key ${sender} lacks CREATOR_ROLE at ${marketFactory} and OPERATOR_ROLE at ${resolver}: the contracts' administrator can grant it`);
+    assert.equal(problem, `the key ${sender} lacks CREATOR_ROLE at ${marketFactory} and OPERATOR_ROLE at ${resolver}: the contracts' administrator can grant it`);
     await grant(marketFactory, 'CREATOR_ROLE');
     await grant(resolver, 'OPERATOR_ROLE');
     await allAreMade();
@@ -130,7 +130,7 @@ describe('quick markets at an exchange on a chain', function () {
     assert.ok(sent === done || sent === done + 1, `${sent} transactions for ${done} creations and resolutions`);
   });
 
-  it('resolved by somebody else\'s prices are an alarm, and the service is not ready, though all goes on', async () => {
+  it('resolved by somebody else\'s prices are an alert, and the service is not ready, though all goes on', async () => {
     const [before] = (await opened()).filter(({ quick: { endTime } }) => (endTime - INTERVAL_S / 2) * 1_000 > machine.clocks.wall());
     const { marketId, contractAddress, quick: { endTime } } = before!;
     const resolver = node.chain.contracts.quickResolver;
@@ -161,7 +161,7 @@ describe('quick markets at an exchange on a chain', function () {
     assert.equal(status, 503);
     assert.match(reason, new RegExp(`the quick market ${marketId} was resolved by other prices, or to another outcome, than the history decided by transaction 0x[0-9a-f]{64}: `
       + `.*"endPrice":"${falsePrice}".*, where the history has .*"endPrice":"${end.price}"`));
-    assert.equal(lines.filter((line) => line.includes(`the quick market ${marketId} was resolved by other prices`)).length, 1, 'one alarm');
+    assert.equal(lines.filter((line) => line.includes(`the quick market ${marketId} was resolved by other prices`)).length, 1, 'one alert');
     assert.deepEqual(chains.map(({ stopped, contradictedMarkets }) => [stopped, contradictedMarkets]), [[null, 1]]);
     assert.match(await (await fetch(`${exchange.url}/metrics`)).text(), /^exchange_chain_resolutions_contradicted\{chain="31337"\} 1$/m);
     const resolved = await eventsOf(exchange, 'MarketResolved', await caughtUp(exchange, node));

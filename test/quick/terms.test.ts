@@ -1,7 +1,7 @@
 /** Which quick markets there should be at which time, and their ids. */
 import { deepEqual, equal, notEqual } from 'node:assert/strict';
 import { id, solidityPackedKeccak256 } from 'ethers';
-import { idsOf, marketsAhead, scheduledTerms, type Terms } from '../../command/quick/terms.js';
+import { idsOf, marketsAhead, scheduledTerms, type QuickMarketTerms } from '../../command/quick/terms.js';
 import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
 
 const T = 1_800_000_000;
@@ -41,7 +41,7 @@ describe('quick markets: which there should be', () => {
 describe('quick markets: their ids', () => {
   let keccak256: Keccak256;
   const quickResolver = `0x${'ab'.repeat(20)}`;
-  const terms: Terms = { asset: 'BTC', startTime: T, endTime: T + 900 };
+  const terms: QuickMarketTerms = { asset: 'BTC', startTime: T, endTime: T + 900 };
 
   before(async () => { keccak256 = await createKeccak256(); });
 

@@ -1,4 +1,4 @@
-/** The tables that follow from others: candles, and the counts and sums by trader, market and chain. */
+/** The tables that follow from others: candles, and the counts and sums by market and chain. */
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Rows } from '../support/projected.js';
 import { referenceCandles } from './candles.js';
@@ -7,17 +7,12 @@ import { referenceCandles } from './candles.js';
 export function derivedRows(market: string, outcomes: readonly CommandOutcome[], rows: Partial<Rows>): Rows {
   const markets = outcomes.flatMap(({ events }, n) => events.flatMap((event) => event.type === 'MarketOpened' ? [{ ...event, openedAt: n }] : []));
   const chains = markets.map(({ marketId, chainId }) => ({ market_id: marketId, chain_id: String(chainId) }));
-  const open = (rows['orders'] ?? []).filter(({ status }) => status === 0);
   const positions = rows['positions'] ?? [];
   const holders = positions.filter((each) => [each['yes_shares'], each['no_shares']].some((shares) => BigInt(shares as string) > 0n));
   return {
-    order_markets: chains,
     market_volumes: chains.map((each) => ({ ...each, volume: '0', trades: '0', first_fill: null })),
     position_markets: chains.map((each, n) => ({ ...each, opened_position: String(markets[n]!.openedAt) })),
     chain_volumes: [...new Set(markets.map(({ chainId }) => chainId))].map((chain) => ({ chain_id: String(chain), volume: '0', trades: '0' })),
-    open_orders: [...new Set(open.map(({ trader }) => trader))].map((trader) => ({
-      trader, market_id: market, chain_id: null, orders: String(open.filter((each) => each['trader'] === trader).length),
-    })),
     market_holders: positions.length === 0 ? [] : [{ market_id: market, holders: String(holders.length) }],
     candles: referenceCandles(outcomes),
   };

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { freshFees, type Fees } from '../../command/lane/fees.js';
 import {
-  answered, decide, replaced, takeOff, type BroadcastAnswer, type Flight, type FlightPolicy, type LaneTransaction, type View,
-} from '../../command/lane/flights.js';
+  answered, decide, replaced, opened, type BroadcastAnswer, type OpenTransaction, type OpenTransactionPolicy, type LaneTransaction, type View,
+} from '../../command/lane/open-transactions.js';
 import { decideNonces, isDoubtful, NO_MEMORY, type NonceMemory, type NoncePolicy, type Places } from '../../command/lane/nonces.js';
 import type { Ending, HeldRequest } from '../../command/lane/requests.js';
 
@@ -19,7 +19,7 @@ export type Happening
 /** What passes between two happenings. */
 const STEP_MS = 400;
 
-const FLIGHT_POLICY: FlightPolicy = {
+const OPEN_POLICY: OpenTransactionPolicy = {
   confirmations: 3, limits: { maxFeePerGas: 1_000n, minPriorityFeePerGas: 1n }, bumpAfterBlocks: 2, bumpAfterMs: 1_000, rebroadcastMs: 100,
   // No lie of these stories lasts as long.
   lostAfterMs: 20_000, backoff: { firstMs: 10, longestMs: 50 },
@@ -33,7 +33,7 @@ export class LaneModel {
   private refusal: BroadcastAnswer | 'swallowed' | undefined;
   private lie = { by: 0, looks: 0, final: false };
   private blocks: string[][] = [[]];
-  private flights: readonly Flight[] = [];
+  private openTransactions: readonly OpenTransaction[] = [];
   private nonces: NonceMemory = NO_MEMORY;
   private nextNonce = 0;
   private asked = 0;
@@ -52,7 +52,7 @@ export class LaneModel {
     const mined = this.blocks.flat().flatMap((txHash) => this.requests.get(txHash) ?? []);
     assert.deepEqual([...mined].sort((a, b) => a - b), all);
     assert.deepEqual([...this.ended].sort((a, b) => a - b), all);
-    assert.deepEqual([this.waiting, this.flights], [[], []]);
+    assert.deepEqual([this.waiting, this.openTransactions], [[], []]);
   }
 
   happen(happening: Happening): void {
@@ -62,7 +62,7 @@ export class LaneModel {
       case 'drop': this.pool.delete(happening.nonce); break;
       case 'reorg': this.reorganise(happening.depth); break;
       case 'restart':
-        this.flights = this.flights.map(({ transaction }) => takeOff(transaction, this.nowMs));
+        this.openTransactions = this.openTransactions.map(({ transaction }) => opened(transaction, this.nowMs));
         this.nonces = NO_MEMORY;
         break;
       case 'refuse': this.refusal = happening.answer; break;
@@ -75,8 +75,8 @@ export class LaneModel {
   /** The lane looks, and does what it decides. */
   step(): void {
     const view = this.look();
-    const { flights, actions } = decide(this.flights, view, FLIGHT_POLICY, this.nowMs);
-    this.flights = flights;
+    const { openTransactions, actions } = decide(this.openTransactions, view, OPEN_POLICY, this.nowMs);
+    this.openTransactions = openTransactions;
     for (const action of actions) {
       switch (action.kind) {
         case 'replace':
@@ -88,7 +88,7 @@ export class LaneModel {
         case 'report':
       }
     }
-    const records = { nextNonce: this.nextNonce, flights: this.flights };
+    const records = { nextNonce: this.nextNonce, openTransactions: this.openTransactions };
     const { memory, places } = decideNonces(this.nonces, { view, records, policy: NONCE_POLICY, nowMs: this.nowMs });
     this.nonces = memory;
     this.send(places);
@@ -102,8 +102,8 @@ export class LaneModel {
       block.map((txHash) => [txHash, { txHash, block: number, succeeded: true }] as const))));
     const head = this.blocks.length - 1;
     const count = told(this.used(), lies);
-    const finalCount = told(this.blocks.slice(0, Math.max(0, head - FLIGHT_POLICY.confirmations) + 1).flat().length, lies && this.lie.final);
-    const doubtful = isDoubtful(count, this.nonces, { nextNonce: this.nextNonce, flights: this.flights });
+    const finalCount = told(this.blocks.slice(0, Math.max(0, head - OPEN_POLICY.confirmations) + 1).flat().length, lies && this.lie.final);
+    const doubtful = isDoubtful(count, this.nonces, { nextNonce: this.nextNonce, openTransactions: this.openTransactions });
     const proof = doubtful ? { finalCount, nodeCounts: [] } : undefined;
     return { head, count, proof, baseFeePerGas: this.baseFeePerGas, priorityFeePerGas: 2n, receipts };
   }
@@ -134,18 +134,18 @@ export class LaneModel {
     if (places.kind === 'none') return;
     const numbers = this.waiting.splice(0, places.kind === 'fill' ? places.nonces.length : places.count);
     const nonces = places.kind === 'fill' ? places.nonces : numbers.map((_, i) => places.first + i);
-    const fees = freshFees({ baseFeePerGas: this.baseFeePerGas, priorityFeePerGas: 2n }, FLIGHT_POLICY.limits);
+    const fees = freshFees({ baseFeePerGas: this.baseFeePerGas, priorityFeePerGas: 2n }, OPEN_POLICY.limits);
     for (const [i, nonce] of nonces.entries()) {
-      assert.ok(!this.flights.some(({ transaction }) => transaction.nonce === nonce), `nonce ${nonce} is on its way already`);
+      assert.ok(!this.openTransactions.some(({ transaction }) => transaction.nonce === nonce), `nonce ${nonce} is on its way already`);
       const transaction = this.signed({ nonce, request: requestOf(numbers[i]), attempts: [] }, fees);
-      this.flights = [...this.flights, takeOff(transaction, this.nowMs)].sort((a, b) => a.transaction.nonce - b.transaction.nonce);
+      this.openTransactions = [...this.openTransactions, opened(transaction, this.nowMs)].sort((a, b) => a.transaction.nonce - b.transaction.nonce);
       this.nextNonce = Math.max(this.nextNonce, nonce + 1);
     }
   }
 
   private end(nonce: number, ending: Ending): void {
-    const { transaction } = this.flights.find((flight) => flight.transaction.nonce === nonce)!;
-    this.flights = this.flights.filter((flight) => flight.transaction.nonce !== nonce);
+    const { transaction } = this.openTransactions.find((open) => open.transaction.nonce === nonce)!;
+    this.openTransactions = this.openTransactions.filter((open) => open.transaction.nonce !== nonce);
     const number = numberOf(transaction);
     if (number === undefined) return;
     if (ending.kind === 'mined') this.ended.push(number);
@@ -153,9 +153,9 @@ export class LaneModel {
     else this.waiting.push(number);
   }
 
-  private replace(nonce: number, transaction: LaneTransaction, fees: Fees): Flight {
-    const flight = this.flights.find((other) => other.transaction.nonce === nonce)!;
-    return replaced(flight, this.signed(transaction, fees), this.nowMs);
+  private replace(nonce: number, transaction: LaneTransaction, fees: Fees): OpenTransaction {
+    const open = this.openTransactions.find((other) => other.transaction.nonce === nonce)!;
+    return replaced(open, this.signed(transaction, fees), this.nowMs);
   }
 
   private signed(transaction: LaneTransaction, fees: Fees): LaneTransaction {
@@ -167,9 +167,9 @@ export class LaneModel {
   }
 
   private broadcast(nonce: number): void {
-    this.change(nonce, (flight) => {
-      const answer = this.answerTo(nonce, flight.transaction.attempts.at(-1)!.txHash);
-      return answered(flight, answer, { policy: FLIGHT_POLICY, now: { block: this.blocks.length - 1, ms: this.nowMs } }).flight;
+    this.change(nonce, (open) => {
+      const answer = this.answerTo(nonce, open.transaction.attempts.at(-1)!.txHash);
+      return answered(open, answer, { policy: OPEN_POLICY, now: { block: this.blocks.length - 1, ms: this.nowMs } }).open;
     });
   }
 
@@ -177,21 +177,21 @@ export class LaneModel {
   private answerTo(nonce: number, txHash: string): BroadcastAnswer {
     const { refusal } = this;
     this.refusal = undefined;
-    if (refusal === 'swallowed') return 'taken';
+    if (refusal === 'swallowed') return 'accepted';
     if (refusal !== undefined) return refusal;
     if (nonce < this.used()) return 'nonce too low';
     const rival = this.pool.get(nonce);
     if (rival !== undefined && rival !== txHash && this.offerOf(rival) * 9n > this.offerOf(txHash) * 8n) return 'underpriced';
     this.pool.set(nonce, txHash);
-    return 'taken';
+    return 'accepted';
   }
 
   private offerOf(txHash: string): bigint {
     return this.offers.get(txHash) ?? 0n;
   }
 
-  private change(nonce: number, by: (flight: Flight) => Flight): void {
-    this.flights = this.flights.map((flight) => flight.transaction.nonce === nonce ? by(flight) : flight);
+  private change(nonce: number, by: (open: OpenTransaction) => OpenTransaction): void {
+    this.openTransactions = this.openTransactions.map((open) => open.transaction.nonce === nonce ? by(open) : open);
   }
 }
 

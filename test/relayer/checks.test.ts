@@ -70,7 +70,7 @@ const LADDER: readonly Fault[] = [
       scene.restart();
     },
   },
-  { what: 'the lane is stuck', answer: [503, /^the relayer cannot send at the moment.*: the lane is stuck/], spoil: (_, { state }) => { state.trouble = 'the lane is stuck'; } },
+  { what: 'the lane is stuck', answer: [503, /^the relayer cannot send at the moment.*: the lane is stuck/], spoil: (_, { state }) => { state.problem = 'the lane is stuck'; } },
 ];
 
 /** Single faults: field by field. */

@@ -20,7 +20,7 @@ function scene({ answerWithinMs = 60_000 } = {}) {
     },
     changes: () => Promise.resolve(changed.splice(0)), list: () => Promise.resolve([...listed]),
     forget: () => Promise.resolve(), close: () => Promise.resolve(),
-    state: () => Promise.resolve({ address: contracts.collateral, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+    state: () => Promise.resolve({ address: contracts.collateral, blockGasLimit: undefined, problem: undefined, seenAtMs: 0 }),
     wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
   };
   const recorded: string[] = [];
@@ -59,7 +59,7 @@ function scene({ answerWithinMs = 60_000 } = {}) {
 describe('relayer: a sender that one token asks for very much', () => {
   it('has few requests wait for the lane, and lets another token in as the next one', async () => {
     const { sender, names, send, sign, stop } = scene();
-    await turnsUntil('the sender is ready', () => sender.trouble() === undefined);
+    await turnsUntil('the sender is ready', () => sender.problem() === undefined);
     const many = Promise.allSettled(Array.from({ length: 250 }, (_, i) => send('greedy', String(i))));
     await turnsUntil('the lane has some', () => names().length === 8);
     const honest = send('honest', 'ann');
@@ -76,7 +76,7 @@ describe('relayer: a sender that one token asks for very much', () => {
 
   it('does not record what has waited too long for its turn: the client may ask again', async () => {
     const { sender, names, recorded, send, stop } = scene({ answerWithinMs: 40 });
-    await turnsUntil('the sender is ready', () => sender.trouble() === undefined);
+    await turnsUntil('the sender is ready', () => sender.problem() === undefined);
     const sent = await Promise.allSettled(Array.from({ length: 10 }, (_, i) => send('greedy', String(i))));
     const reasons = sent.map((each) => each.status === 'rejected' ? String(each.reason).replace(/^.*: /, '') : '');
     assert.deepEqual(reasons.sort(), [

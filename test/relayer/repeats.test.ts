@@ -155,10 +155,10 @@ describe('relayer: one request, one transaction', () => {
   it('gives the quota back for what was not sent', async () => {
     scene.state.gasPerOwner = 130_000n;
     scene.restart();
-    scene.state.trouble = 'the lane is stuck';
+    scene.state.problem = 'the lane is stuck';
     const body = validBody('ctf-approval', scene);
     for (let i = 0; i < 3; i++) assert.equal(await codeOf(scene.ask('ctf-approval', body)), 'relay_unavailable');
-    scene.state.trouble = undefined;
+    scene.state.problem = undefined;
     assert.equal(await codeOf(scene.ask('ctf-approval', body)), 'taken');
     scene.state.counter += 1n;
     assert.equal(await codeOf(scene.ask('ctf-approval', validBody('ctf-approval', scene))), 'relay_quota_used');

@@ -38,8 +38,8 @@ describe('relayer: restarts', function () {
   async function start(death?: Death): Promise<void> {
     process = await startRelayProcess(world, death);
     await process.until('the relayer is ready', async () => {
-      const { standby, trouble } = await process.state();
-      return !standby && trouble === null;
+      const { standby, problem } = await process.state();
+      return !standby && problem === null;
     });
   }
 

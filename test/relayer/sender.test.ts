@@ -24,7 +24,7 @@ function sendingAtOnce(): HeldLaneUser {
       return Promise.resolve();
     },
     changes: list, list, forget: () => Promise.resolve(), close: () => Promise.resolve(),
-    state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+    state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, problem: undefined, seenAtMs: 0 }),
     wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
   };
 }
@@ -58,7 +58,7 @@ describe('relayer: the sender of requests', () => {
           // From the second round on, the first session's rounds wait here while the request is sent.
           if (fails && ++rounds === 2) gate = new Promise((resolve) => { letGo = resolve; });
           await gate;
-          return { address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: rounds };
+          return { address: note.owner, blockGasLimit: undefined, problem: undefined, seenAtMs: rounds };
         },
         wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
         close: () => Promise.resolve(),
@@ -80,11 +80,11 @@ describe('relayer: the sender of requests', () => {
       endings: { contracts, relayer: note.owner } as never,
     });
     const until = async (holds: () => boolean) => { while (!holds()) await new Promise((resolve) => { setImmediate(resolve); }); };
-    await until(() => sender.trouble() === undefined);
+    await until(() => sender.problem() === undefined);
     await until(() => letGo !== undefined);
     await assert.rejects(sender.send({ note, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve(), token: 't' }), /the outbox does not answer/);
     letGo!();
-    await until(() => sessions === 2 && sender.trouble() === undefined);
+    await until(() => sessions === 2 && sender.problem() === undefined);
     assert.equal(await sender.find(requestId), `0x${'ab'.repeat(32)}`);
     assert.deepEqual(recorded, ['RequestRelay'], 'nothing was ended');
     stop.abort();
@@ -101,7 +101,7 @@ describe('relayer: the sender of requests', () => {
     let [isLost, isOver] = [false, false];
     const session: HeldLaneUser = {
       changes: () => isLost ? Promise.reject(new OutboxUnavailable(new Error('cut'))) : Promise.resolve([ended]),
-      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, problem: undefined, seenAtMs: 0 }),
       ask: () => Promise.resolve(), list: () => Promise.resolve([]), forget: () => Promise.resolve(), close: () => Promise.resolve(),
       wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
     };
@@ -151,7 +151,7 @@ describe('relayer: the sender of requests', () => {
         if (++reads === 2) open.add(requestId);
         return reads > 2 ? Promise.reject(new OutboxUnavailable(new Error('cut'))) : Promise.resolve([]);
       },
-      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, problem: undefined, seenAtMs: 0 }),
       ask: () => Promise.resolve(), list: () => Promise.resolve([]), forget: () => Promise.resolve(), close: () => Promise.resolve(),
       wait: () => Promise.resolve('timeout'),
     };
@@ -193,7 +193,7 @@ describe('relayer: the sender of requests', () => {
       },
       endings: { contracts, relayer: note.owner } as never,
     });
-    await turnsUntil('the sender is ready', () => sender.trouble() === undefined);
+    await turnsUntil('the sender is ready', () => sender.problem() === undefined);
     const other: RelayNote = { ...note, requestId: `0x${'88'.repeat(32)}`, nonces: [['token', '4'], ...note.nonces] };
     // Both have passed the relayer's own check of used nonces before either is sent.
     for (const { nonces } of [note, other]) sender.refuseUsed(nonces);
@@ -218,7 +218,7 @@ describe('relayer: the sender of requests', () => {
       },
       endings: { contracts, relayer: note.owner } as never,
     });
-    await turnsUntil('the sender is ready', () => sender.trouble() === undefined);
+    await turnsUntil('the sender is ready', () => sender.problem() === undefined);
     const owners = [note.owner, `0x${'22'.repeat(20)}`, note.owner, note.owner];
     const notes = owners.map((owner, i): RelayNote => ({ ...note, owner, requestId: `request ${i}`, nonces: [['space', String(i)]] }));
     const openOf = (requestId: string) => sender.openOf(note.owner, requestId).map((each) => each.requestId);
@@ -242,7 +242,7 @@ describe('relayer: the sender of requests', () => {
     const asked: unknown[] = [];
     const session: HeldLaneUser = {
       changes: () => Promise.resolve([]), list: () => Promise.resolve([]), forget: () => Promise.resolve(), close: () => Promise.resolve(),
-      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, problem: undefined, seenAtMs: 0 }),
       ask(requests) {
         asked.push(...requests);
         return Promise.resolve();
@@ -260,7 +260,7 @@ describe('relayer: the sender of requests', () => {
       },
       endings: { contracts, relayer: note.owner } as never,
     });
-    while (sender.trouble() !== undefined) await new Promise((resolve) => { setImmediate(resolve); });
+    while (sender.problem() !== undefined) await new Promise((resolve) => { setImmediate(resolve); });
     const recheck = () => Promise.reject(new RequestError('relay_cover_needed', 'they need 5'));
     const order = { note: { ...note, goals: [{ kind: 'merge' as const, owner: note.owner, marketId: requestId, amount: '5' }] }, claims: [] };
     await assert.rejects(sender.send({ ...order, call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck, token: 't' }), { code: 'relay_cover_needed' });

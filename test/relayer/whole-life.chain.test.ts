@@ -33,8 +33,8 @@ describe('relayer: a market\'s whole life without gas', function () {
     client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
     await caughtUp(exchange, node);
     await eventually('the relayer can send', async () => {
-      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ trouble: string | null }] };
-      return relay.trouble === null ? true : undefined;
+      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ problem: string | null }] };
+      return relay.problem === null ? true : undefined;
     });
   });
   after(async () => {

@@ -57,13 +57,13 @@ interface Running {
   served: number;
 }
 
-type Happening = { readonly atUs: number } & ({ readonly kind: 'arrival' } | { readonly kind: 'end'; readonly at: number; readonly jobs: readonly Job[] });
+type SimulatedEvent = { readonly atUs: number } & ({ readonly kind: 'arrival' } | { readonly kind: 'end'; readonly at: number; readonly jobs: readonly Job[] });
 
 export function simulate({ stations, route, jobsPerS, jobs, warmUp, seed }: Simulation): SimulationResult {
   const next = createRandom(seed);
   const random = () => next() / 2 ** 32;
   const exponential = (mean: number) => -Math.log(1 - random()) * mean;
-  const agenda = createAgenda();
+  const events = createEventQueue();
   const running = stations.map(({ servers }): Running => ({ waiting: [], free: servers, busyUs: 0, services: 0, served: 0 }));
   const latencies = new Latencies();
   let [arrived, sumUs, counted, nowUs] = [0, 0, 0, 0];
@@ -78,7 +78,7 @@ export function simulate({ stations, route, jobsPerS, jobs, warmUp, seed }: Simu
       place.busyUs += lastsUs;
       place.services += 1;
       place.served += batch.length;
-      agenda.add({ kind: 'end', atUs: nowUs + lastsUs, at, jobs: batch });
+      events.add({ kind: 'end', atUs: nowUs + lastsUs, at, jobs: batch });
     }
   }
 
@@ -94,19 +94,19 @@ export function simulate({ stations, route, jobsPerS, jobs, warmUp, seed }: Simu
     }
   }
 
-  agenda.add({ kind: 'arrival', atUs: 0 });
-  for (let happening = agenda.take(); happening !== undefined; happening = agenda.take()) {
-    nowUs = happening.atUs;
-    if (happening.kind === 'arrival') {
+  events.add({ kind: 'arrival', atUs: 0 });
+  for (let event = events.take(); event !== undefined; event = events.take()) {
+    nowUs = event.atUs;
+    if (event.kind === 'arrival') {
       visit({ arrivedUs: nowUs, counts: arrived >= warmUp, visits: route(random), step: 0 });
-      if (++arrived < jobs) agenda.add({ kind: 'arrival', atUs: nowUs + exponential(1_000_000 / jobsPerS) });
+      if (++arrived < jobs) events.add({ kind: 'arrival', atUs: nowUs + exponential(1_000_000 / jobsPerS) });
     } else {
-      running[happening.at]!.free += 1;
-      for (const job of happening.jobs) {
+      running[event.at]!.free += 1;
+      for (const job of event.jobs) {
         job.step += 1;
         visit(job);
       }
-      begin(happening.at);
+      begin(event.at);
     }
   }
   return {
@@ -127,15 +127,15 @@ function takeBatch(place: Running, most: number): readonly Job[] {
 const visitOf = ({ visits, step }: Job): Visit => visits[step]!;
 
 /** A binary heap of what happens next. */
-function createAgenda() {
-  const heap: Happening[] = [];
+function createEventQueue() {
+  const heap: SimulatedEvent[] = [];
   const swap = (a: number, b: number) => { [heap[a], heap[b]] = [heap[b]!, heap[a]!]; };
   return {
-    add(happening: Happening): void {
-      heap.push(happening);
+    add(event: SimulatedEvent): void {
+      heap.push(event);
       for (let i = heap.length - 1; i > 0 && heap[i]!.atUs < heap[(i - 1) >> 1]!.atUs; i = (i - 1) >> 1) swap(i, (i - 1) >> 1);
     },
-    take(): Happening | undefined {
+    take(): SimulatedEvent | undefined {
       const first = heap[0];
       const last = heap.pop();
       if (last === undefined || heap.length === 0) return first;

@@ -1,7 +1,7 @@
 /** The clock of a process at its start and at work: which times it gives out, and when it doubts them. */
 import assert from 'node:assert/strict';
 import { ClockDiffers, startClock, type DatabaseTime } from '../../service/machine/clock.js';
-import type { Found } from '../../service/status/probe.js';
+import type { ProbeResult } from '../../service/status/probe.js';
 
 const NOW_MS = 1_800_000_000_000;
 const DAY_MS = 86_400_000;
@@ -13,7 +13,7 @@ function scene() {
     passPerAskMs: 0, bootReads: 0,
   };
   const lines: string[] = [];
-  const ask = (): Promise<Found<DatabaseTime>> => {
+  const ask = (): Promise<ProbeResult<DatabaseTime>> => {
     set.passedMs += set.passPerAskMs;
     return Promise.resolve(set.databaseAnswers
       ? { answers: true, value: { databaseMs: NOW_MS + set.passedMs + set.databaseAheadMs, monotonicMs: set.passedMs } }

@@ -45,7 +45,7 @@ describe('service: what recurs', () => {
     assert.deepEqual(lines.slice(4), [['read models: no error for 15 s']]);
     assert.equal(timers.length, 0, 'nothing waits any more');
     failed('refused');
-    assert.deepEqual(lines.at(-1), ['read models: refused'], 'a new trouble is told at once');
+    assert.deepEqual(lines.at(-1), ['read models: refused'], 'a new error is told at once');
   });
 
   it('is told of each error by itself, and of many different ones together', () => {
@@ -65,27 +65,27 @@ describe('service: what recurs', () => {
     assert.equal(process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length, before);
   });
 
-  it('is told of workers as seldom, when two troubles come in turns; a note opens the way for the next ones, and an alarm is always told', () => {
+  it('is told of workers as seldom, when two warnings come in turns; an info opens the way for the next ones, and an alert is always told', () => {
     const lines: string[] = [];
     let nowMs = 0;
     const report = reportTo(createLogger({ logLevel: 'info' }, { write: (line) => { lines.push((JSON.parse(line) as { msg: string }).msg); } }), () => nowMs);
     // A turn per second for 35 seconds.
     for (let n = 0; n < 35; n++) {
-      report('trouble', n % 2 === 0 ? 'the lane waits: reset' : 'the lane waits: refused');
+      report('warn', n % 2 === 0 ? 'the lane waits: reset' : 'the lane waits: refused');
       nowMs += 1_000;
     }
     assert.deepEqual(lines, Array.from({ length: 3 }, () => ['the lane waits: reset', 'the lane waits: refused']).flat(), 'at 0, 10 and 30 seconds');
-    for (const [level, text] of [['note', 'goes on'], ['trouble', 'the lane waits: reset'], ['alarm', 'act'], ['alarm', 'act']] as const) report(level, text);
+    for (const [level, text] of [['info', 'goes on'], ['warn', 'the lane waits: reset'], ['alert', 'act'], ['alert', 'act']] as const) report(level, text);
     assert.deepEqual(lines.slice(6), ['goes on', 'the lane waits: reset', 'act', 'act']);
   });
 
-  it('is told of troubles that are each another one, however many there have been', () => {
+  it('is told of warnings that are each another one, however many there have been', () => {
     const lines: string[] = [];
     let nowMs = 0;
     const report = reportTo(createLogger({ logLevel: 'info' }, { write: (line) => { lines.push((JSON.parse(line) as { msg: string }).msg); } }), () => nowMs);
     const texts = Array.from({ length: 60 }, (_, n) => `fill ${n} cannot be sent`);
     for (const text of texts) {
-      report('trouble', text);
+      report('warn', text);
       nowMs += 60_000;
     }
     assert.deepEqual(lines, texts);

@@ -13,8 +13,8 @@ import { WITHOUT_FSYNC, testDatabase, type TestDatabase } from '../support/postg
 import { until } from '../support/until.js';
 
 const HASH = `0x${'ab'.repeat(32)}`;
-/** A figure that a role shows in the metrics, where it shows one. */
-const FIGURES = {
+/** A metric that a role shows, where it shows one. */
+const METRICS = {
   api: 'exchange_queued_orders', projections: 'exchange_projection_lag_records', replica: 'exchange_engine_position',
 } as const;
 
@@ -50,16 +50,16 @@ describe('service: a process with some of the roles', () => {
     return { status, headers, body: text.startsWith('{') ? JSON.parse(text) as Record<string, unknown> : {} };
   }
 
-  /** What the process says of itself: its roles, the parts that it tells of, and the figures that it shows. */
+  /** What the process says of itself: its roles, the parts that it tells of, and the metrics that it shows. */
   async function told(roles: string) {
     const { body: { roles: named, ready, reasons, ...parts } } = await ask(roles, 'GET', '/health/ready');
     const { text } = await fetchText(`${running.get(roles)?.url}/metrics`, 'GET');
-    const figures = Object.entries(FIGURES).flatMap(([name, figure]) => text.includes(`# TYPE ${figure} `) ? [name] : []);
+    const metrics = Object.entries(METRICS).flatMap(([name, metric]) => text.includes(`# TYPE ${metric} `) ? [name] : []);
     assert.ok(Array.isArray(reasons) && typeof ready === 'boolean');
     // Every process tells these.
     const { clock, databases, disk, ...own } = parts;
     assert.ok(clock !== undefined && Array.isArray(databases) && disk !== undefined && text.includes('# TYPE exchange_clock_trusted '));
-    return { roles: named, parts: Object.keys(own), figures };
+    return { roles: named, parts: Object.keys(own), metrics };
   }
 
   const lengths = () => Promise.all([log.length('commands'), log.length('outcomes')]);
@@ -75,7 +75,7 @@ describe('service: a process with some of the roles', () => {
     await start('indexer');
     const [commands, outcomes] = await lengths();
     assert.deepEqual([commands > 0, outcomes, await hasReadModels()], [true, 0, false]);
-    assert.deepEqual(await told('indexer'), { roles: ['indexer'], parts: ['engine', 'chains'], figures: ['replica'] });
+    assert.deepEqual(await told('indexer'), { roles: ['indexer'], parts: ['engine', 'chains'], metrics: ['replica'] });
     markets = commands;
   });
 
@@ -83,31 +83,31 @@ describe('service: a process with some of the roles', () => {
     await start('engine');
     await until('every command has its outcome', async () => (await lengths())[1] === markets);
     assert.equal(await hasReadModels(), false);
-    assert.deepEqual(await told('engine'), { roles: ['engine'], parts: ['engine'], figures: ['replica'] });
+    assert.deepEqual(await told('engine'), { roles: ['engine'], parts: ['engine'], metrics: ['replica'] });
   });
 
   it('projections: makes the read models, without an engine', async () => {
     await start('projections');
     assert.equal(await hasReadModels(), true);
-    assert.deepEqual(await told('projections'), { roles: ['projections'], parts: ['projections'], figures: ['projections'] });
+    assert.deepEqual(await told('projections'), { roles: ['projections'], parts: ['projections'], metrics: ['projections'] });
   });
 
   it('query: answers reads, without an engine', async () => {
     await start('query');
     await until('all markets are listed', async () => (await ask('query', 'GET', '/api/v1/markets')).body['count'] === markets);
-    assert.deepEqual(await told('query'), { roles: ['query'], parts: ['readModels'], figures: [] });
+    assert.deepEqual(await told('query'), { roles: ['query'], parts: ['readModels'], metrics: [] });
   });
 
   it('api: takes orders', async () => {
     await start('api');
     assert.equal((await ask('api', 'POST', '/api/v1/orders')).body['code'], 'unsupported_media_type');
-    assert.deepEqual(await told('api'), { roles: ['api'], parts: ['engine'], figures: ['api', 'replica'] });
+    assert.deepEqual(await told('api'), { roles: ['api'], parts: ['engine'], metrics: ['api', 'replica'] });
   });
 
   it('several roles: each of them', async () => {
     await start('settlement lane');
-    const { roles, figures } = await told('settlement lane');
-    assert.deepEqual({ roles, figures }, { roles: ['lane', 'settlement'], figures: [] });
+    const { roles, metrics } = await told('settlement lane');
+    assert.deepEqual({ roles, metrics }, { roles: ['lane', 'settlement'], metrics: [] });
   });
 
   const elsewhere: [roles: string, method: string, path: string, detail?: string][] = [

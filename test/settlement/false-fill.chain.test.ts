@@ -77,7 +77,7 @@ describe('settlement and a false fill', function () {
       ]);
       const after = await world.contracts.balances(alice.address, world.marketId);
       equal(Number(after['yes']) - Number(before['yes']), Number(size) + Number(USDC), 'the chain moved what the history says');
-      deepEqual(running.reports.filter((report) => report.startsWith('alarm')), []);
+      deepEqual(running.reports.filter((report) => report.startsWith('alert')), []);
     });
   }
 });

@@ -42,7 +42,7 @@ describe('settlement: fills that another transaction settles', function () {
     return found!;
   }
 
-  it('are not sent again: an alarm says so, and their facts come with their block', async () => {
+  it('are not sent again: an alert says so, and their facts come with their block', async () => {
     const { chain, operator, settlement, usdc, send, order } = world.contracts;
     await send(operator, usdc, 'pause');
     await running.place(await order(bob, { marketId: world.marketId, side: SELL, nonce: 1n }));
@@ -53,7 +53,7 @@ describe('settlement: fills that another transaction settles', function () {
     proxy.calls.length = 0;
     const looks = () => proxy.calls.filter((method) => method === 'eth_call').length;
     await running.until('the worker has looked three times', () => looks() >= 3);
-    match(running.reports.join('\n'), /^alarm: chain 31337, settlement request \S+: another transaction has settled or failed 1 of its fills[^\n]*$/);
+    match(running.reports.join('\n'), /^alert: chain 31337, settlement request \S+: another transaction has settled or failed 1 of its fills[^\n]*$/);
     deepEqual(ofType(await running.events(), 'FillSettled'), []);
     await chain.rpc('anvil_mine', ['0x2']);
     await running.settled();

@@ -269,11 +269,11 @@ function describeQueue({ adapter }: Given): void {
   });
 
   it('counts what is in no request', async () => {
-    deepEqual(await store.counts(1), { waiting: 4, returned: 0, troubled: 0, oldestSinceMs: 100, nextDueMs: undefined });
+    deepEqual(await store.counts(1), { waiting: 4, returned: 0, limited: 0, oldestSinceMs: 100, nextDueMs: undefined });
     await change(0, { state: 'requested', batchLimit: 3 });
     for (const fill of [1, 2]) await change(fill, { state: 'returned', sinceMs: 10 * fill, dueMs: 1_000 * fill, batchLimit: 1, tries: 1 });
     await change(3, { state: 'doubtful', dueMs: 4_000 });
-    deepEqual(await store.counts(1), { waiting: 3, returned: 2, troubled: 2, oldestSinceMs: 10, nextDueMs: 1_000 });
+    deepEqual(await store.counts(1), { waiting: 3, returned: 2, limited: 2, oldestSinceMs: 10, nextDueMs: 1_000 });
     deepEqual(await store.counts(5), NOTHING_WAITS);
   });
 

@@ -63,7 +63,7 @@ describe('settlement: the order in which the intake writes and shows', () => {
       end!(error);
       const after = { watermark: 2, position: 6, barrier: 8, history: 5 };
       if (error !== undefined) {
-        await turnsUntil('another session is opened', () => running.intake.status().trouble !== undefined);
+        await turnsUntil('another session is opened', () => running.intake.status().problem !== undefined);
         deepEqual(told(running), before);
         throws(() => { store.check(); }, OutboxUnavailable);
       }

@@ -234,33 +234,33 @@ insert into settlement.partitions select n, n, 9, 0 from generate_series(0, 7) a
       const store = await running.intake.held(AbortSignal.timeout(60_000));
       store.check();
       proxy.refuse();
-      await until('the trouble is told', () => running.intake.status().trouble !== undefined);
+      await until('the problem is told', () => running.intake.status().problem !== undefined);
       throws(() => { store.check(); }, OutboxUnavailable);
       equal(running.intake.watermark(), 1);
       feed.say([history.matched(red), history.settled(0, red)]);
       proxy.accept();
       await shows(running, { watermark: 2, fills: [1], nextBlock: 0 });
-      equal(running.intake.status().trouble, undefined);
+      equal(running.intake.status().problem, undefined);
       (await running.intake.held(AbortSignal.timeout(60_000))).check();
-      match(reports.join('\n'), /^trouble: the intake of fills waits: the outbox is not available: .*\n[^]*note: the intake of fills goes on$/);
+      match(reports.join('\n'), /^warn: the intake of fills waits: the outbox is not available: .*\n[^]*info: the intake of fills goes on$/);
     });
 
-    it('who stands by after a trouble has none, and no position that another one has left behind; what is wrong then is told', async () => {
+    it('who stands by after a problem has none, and no position that another one has left behind; what is wrong then is told', async () => {
       const [feed, history] = [spokenFeed(), createHistory()];
       const running = await start(feed, { to: through });
       feed.say([history.opened(red), history.matched(red)], 2);
       await shows(running, { watermark: 1, fills: [0], nextBlock: 0 });
       proxy.refuse();
-      await until('the trouble is told', () => running.intake.status().trouble !== undefined);
+      await until('the problem is told', () => running.intake.status().problem !== undefined);
       const other = await start(feed);
       await until('the other one takes in', () => other.intake.status().position === 2);
       proxy.accept();
       await until('it stands by', () => running.intake.status().standby);
-      deepEqual(running.intake.status(), { standby: true, position: undefined, trouble: undefined });
+      deepEqual(running.intake.status(), { standby: true, position: undefined, problem: undefined });
       proxy.refuse();
       await until('it does not stand by any more', () => !running.intake.status().standby);
-      match(running.intake.status().trouble ?? '', /^the outbox is not available: /);
-      match(reports.join('\n'), /^(?:trouble: .*\n)+note: another process takes in fills, and this one stands by\ntrouble: /);
+      match(running.intake.status().problem ?? '', /^the outbox is not available: /);
+      match(reports.join('\n'), /^(?:warn: .*\n)+info: another process takes in fills, and this one stands by\nwarn: /);
     });
   });
 });

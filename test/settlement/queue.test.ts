@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { Ending } from '../../command/lane/requests.js';
 import { QUEUE_RULES } from '../../command/settlement/rules.js';
-import { SENT, ended, mined, story, type Asked } from './settling-scene.js';
+import { SENT, ended, mined, story, type SceneRequest } from './settling-scene.js';
 
 const MIN_10 = 600_000;
 const lost: Ending = { kind: 'lost' };
@@ -104,7 +104,7 @@ describe('settlement: queue: in a request', () => {
     await scene.concluded(250, { settled: [0, 2] });
     deepEqual(await scene.asks(300), [[1]]);
     deepEqual(scene.listed.size, 1, 'what is concluded is forgotten');
-    deepEqual(scene.status(), { transactions: 1, inHand: 1, waiting: 0, troubled: 0, slow: false });
+    deepEqual(scene.status(), { transactions: 1, inHand: 1, waiting: 0, limited: 0, slow: false });
   });
 
   it('a fill that settles after all, while it waits for its second transaction, is forgotten', async () => {
@@ -112,7 +112,7 @@ describe('settlement: queue: in a request', () => {
     scene.match(2, 0);
     await scene.concluded(250, { succeeded: false });
     scene.settle([0, 1]);
-    deepEqual([await scene.asks(300), scene.status()], [[], { transactions: 0, inHand: 0, waiting: 0, troubled: 0, slow: false }]);
+    deepEqual([await scene.asks(300), scene.status()], [[], { transactions: 0, inHand: 0, waiting: 0, limited: 0, slow: false }]);
   });
 
   it('what has come back goes before what is new', async () => {
@@ -134,7 +134,7 @@ describe('settlement: queue: in a request', () => {
     scene.settle([0]);
     scene.nextBlock = 2;
     deepEqual(await scene.asks(302), [[1]]);
-    deepEqual(scene.reports, ['trouble: chain 5, settlement request request 0 '
+    deepEqual(scene.reports, ['warn: chain 5, settlement request request 0 '
       + `(${(mined(1) as { txHash: string }).txHash}) did not reach 1 of its 2 fills; they are sent again in smaller batches`]);
   });
 
@@ -151,7 +151,7 @@ describe('settlement: queue: in a request', () => {
 });
 
 describe('settlement: queue: at a start', () => {
-  const request = (id: string, fills: readonly number[]): Asked => {
+  const request = (id: string, fills: readonly number[]): SceneRequest => {
     const note = { fills, permits: [] };
     return { request: { id, to: '0x', data: '0x', gasLimit: 1n, note }, note, status: SENT };
   };
@@ -205,7 +205,7 @@ describe('settlement: queue: at a start', () => {
   });
 });
 
-describe('settlement: queue: trouble', () => {
+describe('settlement: queue: problem', () => {
   it('halves batches that revert as a whole until the culprit is alone, and settles the others', async () => {
     const scene = await story({}, { one: true });
     scene.match(50, 0);
@@ -276,7 +276,7 @@ describe('settlement: queue: trouble', () => {
     for (const pause of [1_000, 2_000, 4_000, 4_000]) {
       equal((await scene.concluded(at, {})).length, 50);
       deepEqual([await scene.asks(at), await scene.asks(at + pause - 1)], [[], []]);
-      deepEqual([scene.status().slow, scene.status().troubled], [true, 0]);
+      deepEqual([scene.status().slow, scene.status().limited], [true, 0]);
       at += pause;
     }
     await scene.concluded(at, { settled: [0] });
@@ -312,7 +312,7 @@ describe('settlement: queue: trouble', () => {
     scene.match(12, 0);
     scene.settle(range(0, 4));
     deepEqual(await scene.asks(0), [[5, 7], [8, 9, 10, 11]]);
-    deepEqual(scene.status().troubled, 2);
+    deepEqual(scene.status().limited, 2);
     deepEqual([await scene.asks(999), await scene.asks(1_000), scene.reports.length], [[], [], 1]);
     scene.settle([6]);
     scene.fault = {};

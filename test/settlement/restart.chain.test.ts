@@ -185,8 +185,8 @@ describe('settlement after a restart', function () {
     proxy.fate = () => 'drop';
     await match(120);
     await running.until('it says what it waits for', async () => {
-      const { waitingFills, sentFills, settlementTrouble } = await running.queue();
-      return waitingFills + sentFills === 120 && settlementTrouble !== null;
+      const { waitingFills, sentFills, settlementProblem } = await running.queue();
+      return waitingFills + sentFills === 120 && settlementProblem !== null;
     });
     proxy.fate = () => 'pass';
     const submitted = await finish();
@@ -200,8 +200,8 @@ describe('settlement after a restart', function () {
     proxy.fate = () => 'drop';
     await match(60);
     await running.until('a batch is asked for', async () => {
-      const { sentFills, settlementTrouble } = await running.queue();
-      return sentFills > 0 || settlementTrouble !== null;
+      const { sentFills, settlementProblem } = await running.queue();
+      return sentFills > 0 || settlementProblem !== null;
     });
     await running.stop();
     proxy.fate = () => 'pass';

@@ -61,7 +61,7 @@ describe('settlement on a chain', function () {
   const YES = (amount: bigint, spent: bigint) => ({ usdc: (1_000n * USDC) - spent, yes: 1_000n * USDC + amount, no: 1_000n * USDC });
 
   const nothingIsLeft = async () => isDeepStrictEqual(await running.queue(), {
-    chainId: 31_337, waitingFills: 0, sentFills: 0, settlementTrouble: null, oldestWaitingS: null,
+    chainId: 31_337, waitingFills: 0, sentFills: 0, settlementProblem: null, oldestWaitingS: null,
   });
 
   const assertSettledOnce = () => assertEachSettledOnce(running, begin.position);
@@ -126,7 +126,7 @@ describe('settlement on a chain', function () {
     deepEqual(ofType(events, 'SettlementSubmitted').map(({ fills }) => fills), [numbers(0, 3)]);
   });
 
-  it('transactions that revert as a whole are tried again in smaller batches until it is over, with an alarm', async () => {
+  it('transactions that revert as a whole are tried again in smaller batches until it is over, with an alert', async () => {
     await start({ settlement: { rules: { gatherMs: 1, pauseMs: 5, maxPauseMs: 40, maxSlowPauseMs: 40 } } });
     const { settlement, send, read, operator: admin } = world.contracts;
     const role = await read(settlement, 'OPERATOR_ROLE');
@@ -137,18 +137,18 @@ describe('settlement on a chain', function () {
     await send(admin, settlement, 'grantRole', [role, world.operator.address]);
     await running.settled();
     await assertSettledOnce();
-    ok(running.reports.some((report) => /^alarm: chain 31337, settlement request .* reverted as a whole/.test(report)));
+    ok(running.reports.some((report) => /^alert: chain 31337, settlement request .* reverted as a whole/.test(report)));
     deepEqual(await balances(alice), YES(20n * USDC, 20n * 600_000n));
     await running.until('nothing is left to do', nothingIsLeft);
   });
 
-  it('fills wait untouched while the collateral is paused, with an alarm, and settle when it is not', async () => {
+  it('fills wait untouched while the collateral is paused, with an alert, and settle when it is not', async () => {
     await start({ settlement: { rules: { gatherMs: 1, pauseMs: 5, maxPauseMs: 40, maxSlowPauseMs: 40 } } });
     const { usdc, send, operator: admin } = world.contracts;
     await send(admin, usdc, 'pause');
     await matches(20);
     await running.until('it is told', () => running.reports.some((report) => (
-      /^alarm: chain 31337, settlement request .* left all its \d+ fills untouched/.test(report))));
+      /^alert: chain 31337, settlement request .* left all its \d+ fills untouched/.test(report))));
     await send(admin, usdc, 'unpause');
     await running.settled();
     await assertSettledOnce();
@@ -166,7 +166,7 @@ describe('settlement on a chain', function () {
     const { submitted } = await assertSettledOnce();
     deepEqual(submitted[0]?.fills, numbers(0, 10));
     ok(submitted.length > 1);
-    ok(running.reports.some((report) => /^trouble: .* did not reach \d of its 10 fills/.test(report)), running.reports.join('\n'));
+    ok(running.reports.some((report) => /^warn: .* did not reach \d of its 10 fills/.test(report)), running.reports.join('\n'));
   });
 
   it('settles on a chain whose blocks have less gas than a full batch; what the lane refuses all the same goes in halves', async () => {
@@ -185,7 +185,7 @@ describe('settlement on a chain', function () {
       const { submitted } = await assertSettledOnce();
       ok(submitted.length >= 4 && submitted.every(({ fills }) => fills.length <= 6), JSON.stringify(submitted));
       equal(running.reports.length, 1);
-      match(running.reports[0]!, /^trouble: chain 31337: .* [56] fills cannot be sent; its fills go in smaller batches: .* block gas limit 2000000$/);
+      match(running.reports[0]!, /^warn: chain 31337: .* [56] fills cannot be sent; its fills go in smaller batches: .* block gas limit 2000000$/);
     } finally {
       await blocksOf(30_000_000);
     }

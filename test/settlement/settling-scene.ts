@@ -1,7 +1,7 @@
 /** A settlement worker over the queue in memory, with a lane that takes, refuses and ends requests when the test says so. */
 import { ok } from 'node:assert/strict';
 import {
-  OutboxUnavailable, type Ending, type LaneRequest, type LaneState, type LaneUser, type RequestStatus, type TrackedRequest,
+  OutboxUnavailable, type Ending, type LaneRequest, type PublishedLaneState, type LaneUser, type RequestStatus, type TrackedRequest,
 } from '../../command/lane/requests.js';
 import type { QueueRules } from '../../command/settlement/rules.js';
 import { SettlementWorker, type Held, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
@@ -25,7 +25,7 @@ export const ended = (ending: Ending): RequestStatus => ({ kind: 'ended', ending
 export const SENT: RequestStatus = { kind: 'sent' };
 
 /** A request that the worker has asked. */
-export interface Asked {
+export interface SceneRequest {
   readonly request: LaneRequest;
   readonly note: SettlementNote;
   status: RequestStatus;
@@ -36,7 +36,7 @@ export type Fault = 'catchUp' | 'verify' | 'read' | 'hold' | 'ask' | 'forget' | 
 export interface Scene {
   readonly options: Omit<SettlementOptions, 'signal' | 'newId' | 'now'>;
   /** What the worker has asked, in order; what it has forgotten stays here. */
-  readonly asked: Asked[];
+  readonly asked: SceneRequest[];
   /** What the outbox lists. */
   readonly listed: Set<string>;
   readonly reports: string[];
@@ -48,7 +48,7 @@ export interface Scene {
   fault: Partial<Record<Fault, Error>> & { lost?: readonly number[] };
   /** An ask is durable, though its answer is lost. */
   losesAnswers: boolean;
-  state: LaneState | undefined;
+  state: PublishedLaneState | undefined;
   holds: number;
   /** What the chain has settled and the history does not have. */
   chainHas: ReadonlySet<number>;
@@ -59,10 +59,10 @@ export interface Scene {
   /** The fills of the queue, in order. */
   queue(): readonly QueuedFill[];
   /** The lane tells of a request. */
-  tell(asked: Asked | undefined, status: RequestStatus): void;
+  tell(asked: SceneRequest | undefined, status: RequestStatus): void;
 }
 
-export async function setScene({ before = [], fault = {} }: { before?: Asked[]; fault?: Scene['fault'] } = {}): Promise<Scene> {
+export async function setScene({ before = [], fault = {} }: { before?: SceneRequest[]; fault?: Scene['fault'] } = {}): Promise<Scene> {
   const log = createMemoryLog();
   await log.append('commands', Array.from({ length: 400 }, (_, i) => ({ id: recordId(`test ${i}`), data: encodeCommand(orderAt(i)) })));
   const [database, tables, lane] = [createDatabase(), createIntakeTables(), scriptedLane()];
@@ -72,7 +72,7 @@ export async function setScene({ before = [], fault = {} }: { before?: Asked[]; 
   const faulty = async (name: Fault): Promise<void> => { if (scene.fault[name] !== undefined) throw scene.fault[name]; };
   const scene: Omit<Scene, 'options'> = {
     asked: before, listed: new Set(before.map(({ request: { id } }) => id)), reports: [], calls, nextBlock: 0, position: 1_000, fault,
-    losesAnswers: false, state: { address: address('key'), blockGasLimit: undefined, trouble: undefined, seenAtMs: 1 }, holds: 0, chainHas: new Set(),
+    losesAnswers: false, state: { address: address('key'), blockGasLimit: undefined, problem: undefined, seenAtMs: 1 }, holds: 0, chainHas: new Set(),
     match(count, atMs = 0) {
       const fills = new Map(tables.rows.fills);
       const { watermark } = tables.rows;
@@ -96,7 +96,7 @@ export async function setScene({ before = [], fault = {} }: { before?: Asked[]; 
         held: () => Promise.resolve(store), watermark: () => tables.rows.watermark,
         history: () => ({ position: scene.position, digest: new Uint8Array(32).fill(7) }),
         barrier: () => scene.nextBlock === 0 ? undefined : { block: scene.nextBlock - 1, blockHash: bytes32('block') },
-        status: () => ({ standby: false, position: 0, trouble: undefined }),
+        status: () => ({ standby: false, position: 0, problem: undefined }),
       },
       log: {
         async read(...asked) {
@@ -125,10 +125,10 @@ function counted(store: SettlementStore, calls: string[]): SettlementStore {
 /** Behind an outbox that fails when the scene says so. */
 function scriptedLane() {
   const bell = createBell();
-  let changes: Asked[] = [];
-  const tracked = ({ request: { id, note }, status }: Asked): TrackedRequest => ({ id, note, status, txHashes: [], askedAtMs: 7 });
+  let changes: SceneRequest[] = [];
+  const tracked = ({ request: { id, note }, status }: SceneRequest): TrackedRequest => ({ id, note, status, txHashes: [], askedAtMs: 7 });
   return {
-    changed(asked: Asked): void {
+    changed(asked: SceneRequest): void {
       changes.push(asked);
       bell.ring();
     },
@@ -138,7 +138,7 @@ function scriptedLane() {
         failing('hold');
         scene.holds++;
         let first = true;
-        const listed = (asked: readonly Asked[]) => asked.filter(({ request: { id } }) => scene.listed.has(id)).map(tracked);
+        const listed = (asked: readonly SceneRequest[]) => asked.filter(({ request: { id } }) => scene.listed.has(id)).map(tracked);
         return {
           async ask(requests) {
             failing('ask');
@@ -189,14 +189,16 @@ export interface Story extends Scene {
   asks(atMs: number): Promise<(readonly number[])[]>;
   /** The same, one request, whose transaction is over in the next block when the history has recorded it. */
   concluded(atMs: number, ending: { readonly settled?: readonly number[]; readonly succeeded?: boolean }): Promise<readonly number[]>;
-  last(): Asked;
+  last(): SceneRequest;
   status: SettlementWorker['status'];
   /** What the worker of another process makes of the same queue and the same outbox. */
   restart(atMs: number): Promise<void>;
 }
 
 /** As many requests as are due are asked, unless `one`: then one at a time. */
-export async function story(rules: Partial<QueueRules> = {}, { one = false, before }: { one?: boolean; before?: Asked[] } = {}): Promise<Story> {
+export async function story(
+  rules: Partial<QueueRules> = {}, { one = false, before }: { one?: boolean; before?: SceneRequest[] } = {},
+): Promise<Story> {
   const scene = await setScene(before === undefined ? {} : { before });
   let [nowMs, ids] = [0, 0];
   let worker: SettlementWorker;

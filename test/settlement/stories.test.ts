@@ -3,7 +3,7 @@ import { deepEqual, ok } from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Ending } from '../../command/lane/requests.js';
 import { SettlementWorker, type Held } from '../../command/settlement/settlement-worker.js';
-import { SENT, ended, mined, setScene, type Asked } from './settling-scene.js';
+import { SENT, ended, mined, setScene, type SceneRequest } from './settling-scene.js';
 
 const never = new AbortController().signal;
 const lost: Ending = { kind: 'lost' };
@@ -42,7 +42,7 @@ async function playRandomly(steps: readonly Step[]): Promise<void> {
     });
     held = await worker.hold({ signal: never, standingBy: () => undefined });
   };
-  const open = (): Asked[] => scene.asked.filter(({ request: { id }, status }) => scene.listed.has(id) && (status.kind === 'waiting' || status.kind === 'sent'));
+  const open = (): SceneRequest[] => scene.asked.filter(({ request: { id }, status }) => scene.listed.has(id) && (status.kind === 'waiting' || status.kind === 'sent'));
   const rounds = async (): Promise<void> => {
     const before = scene.asked.length;
     for (let round = 0; await worker.round(held); round++) ok(round < 1_000, 'the worker never rests');
@@ -55,7 +55,7 @@ async function playRandomly(steps: readonly Step[]): Promise<void> {
     deepEqual(inHand.length, new Set(inHand).size, 'a fill is in two requests');
     deepEqual(scene.queue().filter(({ state }) => state === 'requested').map(({ fill }) => fill), inHand.sort((a, b) => a - b).filter((fill) => there.has(fill)));
   };
-  const finish = async (asked: Asked, kind: Step['kind']): Promise<void> => {
+  const finish = async (asked: SceneRequest, kind: Step['kind']): Promise<void> => {
     const { fills } = asked.note;
     scene.settle(fills.slice(0, kind === 'settled' ? undefined : kind === 'starved' ? 1 : 0));
     scene.tell(asked, ended(kind === 'lost' ? lost : mined(scene.nextBlock, kind !== 'reverted')));

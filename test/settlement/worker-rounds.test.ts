@@ -72,7 +72,7 @@ describe('settlement: worker: rounds', () => {
           { signal: stopping.signal, standingBy: () => undefined },
         ),
         watermark: () => watermark(), barrier: () => undefined, history: () => ({ position: 0, digest: new Uint8Array(32) }),
-        status: () => ({ standby: false, position: 0, trouble: undefined }),
+        status: () => ({ standby: false, position: 0, problem: undefined }),
       },
       timings: { pollMs: POLL_MS, retryMs: 3_600_000, maxRetryMs: 3_600_000 },
     });

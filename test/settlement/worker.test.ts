@@ -7,10 +7,10 @@ import { runSettlement, type Settlement, type SettlementOptions } from '../../co
 import { settlement as artifact } from '../../contracts-abi/settlement.js';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { until } from '../support/until.js';
-import { CHAIN, SENT, ended, mined, setScene as setBareScene, type Asked, type Scene } from './settling-scene.js';
+import { CHAIN, SENT, ended, mined, setScene as setBareScene, type SceneRequest, type Scene } from './settling-scene.js';
 
 const abi = new Interface(artifact.abi);
-const fillsOf = (asked: readonly Asked[]) => asked.map(({ note }) => note.fills);
+const fillsOf = (asked: readonly SceneRequest[]) => asked.map(({ note }) => note.fills);
 
 interface RunningScene extends Scene {
   readonly settlement: Settlement;
@@ -41,11 +41,11 @@ describe('settlement: worker', () => {
   let scene: RunningScene;
   afterEach(() => scene.stop());
 
-  const asked = async (count: number): Promise<Asked[]> => {
+  const asked = async (count: number): Promise<SceneRequest[]> => {
     await until(`request ${count}`, () => scene.asked.length >= count);
     return scene.asked;
   };
-  const request = async (number: number): Promise<Asked> => (await asked(number))[number - 1]!;
+  const request = async (number: number): Promise<SceneRequest> => (await asked(number))[number - 1]!;
 
   it('asks for batches in order, with the history and the gas for them', async () => {
     scene = await setScene();
@@ -67,12 +67,12 @@ describe('settlement: worker', () => {
     scene.match(2);
     await until('it has tried', () => scene.reports.length > 0);
     await until('it has tried again', () => scene.settlement.status().waiting === 2);
-    deepEqual([scene.asked, scene.reports], [[], ['trouble: chain 5: settlement waits: no node of chain 5 answers: connection refused']]);
-    match(scene.settlement.status().trouble!, /connection refused/);
+    deepEqual([scene.asked, scene.reports], [[], ['warn: chain 5: settlement waits: no node of chain 5 answers: connection refused']]);
+    match(scene.settlement.status().problem!, /connection refused/);
     scene.fault = {};
     await request(1);
-    await until('the trouble is over', () => scene.settlement.status().trouble === undefined);
-    equal(scene.reports.at(-1), 'note: chain 5: settlement goes on');
+    await until('the problem is over', () => scene.settlement.status().problem === undefined);
+    equal(scene.reports.at(-1), 'info: chain 5: settlement goes on');
   });
 
   it('asks for nothing more while the chain is not the one that the history recorded', async () => {
@@ -94,7 +94,7 @@ describe('settlement: worker', () => {
     await request(1);
     scene.match(50);
     await request(2);
-    deepEqual([seen, scene.reports[0]], [3, 'trouble: chain 5: settlement waits: signed for another contract']);
+    deepEqual([seen, scene.reports[0]], [3, 'warn: chain 5: settlement waits: signed for another contract']);
   });
 
   const outage = new OutboxUnavailable(new Error('cut'));
@@ -108,7 +108,7 @@ describe('settlement: worker', () => {
       await until('it is told', () => scene.reports.length > 0);
       scene.fault = {};
       deepEqual(fillsOf(await asked(1)), [[0, 1]]);
-      await until('the trouble is over', () => scene.settlement.status().trouble === undefined);
+      await until('the problem is over', () => scene.settlement.status().problem === undefined);
     });
   }
 
@@ -148,12 +148,12 @@ describe('settlement: worker', () => {
     }
     deepEqual(tried, [[0, 1, 2, 3], [0, 1], [2, 3], [2], [3], [2], [2]]);
     deepEqual(scene.reports, [
-      'trouble: chain 5: a batch of 4 fills cannot be sent; its fills go in smaller batches: it is too large',
-      'trouble: chain 5: a batch of 2 fills cannot be sent; its fills go in smaller batches: it is too large',
-      'alarm: chain 5: fill 2 cannot be sent even alone; it is tried again with growing pauses: it is too large',
+      'warn: chain 5: a batch of 4 fills cannot be sent; its fills go in smaller batches: it is too large',
+      'warn: chain 5: a batch of 2 fills cannot be sent; its fills go in smaller batches: it is too large',
+      'alert: chain 5: fill 2 cannot be sent even alone; it is tried again with growing pauses: it is too large',
     ]);
     await until('it waits', () => scene.settlement.status().waiting === 1);
-    deepEqual([scene.settlement.status().troubled, scene.settlement.status().trouble], [1, undefined]);
+    deepEqual([scene.settlement.status().limited, scene.settlement.status().problem], [1, undefined]);
     deepEqual([...scene.listed].length, 2, 'refused requests are forgotten');
   });
 
@@ -174,14 +174,14 @@ describe('settlement: worker', () => {
     scene = await setScene({ fault: { lost }, options });
     scene.match(18);
     deepEqual(fillsOf(await asked(4)), [[0, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 16, 17]]);
-    const alarm = (fills: string, found: string) => `alarm: chain 5: fills ${fills} cannot be settled and are tried again with growing pauses; other fills go on: `
+    const alert = (fills: string, found: string) => `alert: chain 5: fills ${fills} cannot be settled and are tried again with growing pauses; other fills go on: `
       + `fills name orders that are not in the log: ${found}; the log is not what the engine has read`;
-    const alarms = [alarm('1', 'position 3 of the commands has a command of kind AdvanceClock'),
-      alarm('14, 15', 'position 29 of the commands has a command of kind AdvanceClock (and 1 more)')];
-    deepEqual([scene.reports, scene.settlement.status().waiting, scene.settlement.status().troubled], [alarms, 3, 3]);
+    const alerts = [alert('1', 'position 3 of the commands has a command of kind AdvanceClock'),
+      alert('14, 15', 'position 29 of the commands has a command of kind AdvanceClock (and 1 more)')];
+    deepEqual([scene.reports, scene.settlement.status().waiting, scene.settlement.status().limited], [alerts, 3, 3]);
     scene.fault = {};
     deepEqual(fillsOf(await asked(7)).slice(4).sort(([a = 0], [b = 0]) => a - b), [[1], [14], [15]]);
-    deepEqual(scene.reports, alarms);
+    deepEqual(scene.reports, alerts);
   });
 
   it('asks for only so many at a time, and for the rest when the lane has taken some', async () => {
@@ -223,7 +223,7 @@ describe('settlement: worker', () => {
   });
 
   it('takes over what is on its way from before, and what ended meanwhile', async () => {
-    const before = (id: string, fills: number[], status: RequestStatus): Asked => {
+    const before = (id: string, fills: number[], status: RequestStatus): SceneRequest => {
       const note = { fills, permits: [] };
       return { request: { id, to: CHAIN.contracts.settlement, data: '0x', gasLimit: 1n, note }, note, status };
     };
@@ -231,22 +231,22 @@ describe('settlement: worker', () => {
     deepEqual(fillsOf(await asked(3)).slice(2), [[3]]);
     scene.nextBlock = 10;
     deepEqual(fillsOf(await asked(4))[3], [0]);
-    match(scene.reports[0]!, /^alarm: chain 5, settlement request a .* reverted as a whole; its 2 fills/);
+    match(scene.reports[0]!, /^alert: chain 5, settlement request a .* reverted as a whole; its 2 fills/);
     deepEqual([scene.listed.has('a'), scene.listed.has('b')], [false, true]);
   });
 
-  it('tells the lane\'s trouble, and its silence while it waits for it', async () => {
+  it('tells the lane\'s problem, and its silence while it waits for it', async () => {
     scene = await setScene({ options: { timings: { pollMs: 1, laneLookMs: 2, laneSilentMs: 40 } } });
-    scene.state = { ...scene.state!, trouble: { text: 'no node answers', sinceMs: 5 } };
-    await until('the lane\'s trouble', () => scene.settlement.status().trouble === 'no node answers');
-    scene.state = { ...scene.state, trouble: undefined };
-    await until('it is over', () => scene.settlement.status().trouble === undefined);
+    scene.state = { ...scene.state!, problem: { text: 'no node answers', sinceMs: 5 } };
+    await until('the lane\'s problem', () => scene.settlement.status().problem === 'no node answers');
+    scene.state = { ...scene.state, problem: undefined };
+    await until('it is over', () => scene.settlement.status().problem === undefined);
     scene.match(2);
     await request(1);
-    await until('silence', () => scene.settlement.status().trouble === 'no process works on the lane');
+    await until('silence', () => scene.settlement.status().problem === 'no process works on the lane');
     scene.state = { ...scene.state, seenAtMs: 2 };
     scene.tell(await request(1), SENT);
-    await until('it is over', () => scene.settlement.status().trouble === undefined);
+    await until('it is over', () => scene.settlement.status().problem === undefined);
   });
 
   it('ends, whatever it waits for', async () => {

@@ -31,7 +31,7 @@ const { user, system } = process.cpuUsage(started);
 print(`${failures} failures in ${((user + system) / 1e6).toFixed(1)} s of processor time`);
 process.exitCode = failures > 0 ? 1 : 0;
 
-function lineOf({ seed, broken, hash, virtualMs, turns, figures: { matched, settled, failed, commands, quick, relays } }: RunResult): string {
+function lineOf({ seed, broken, hash, virtualMs, turns, counts: { matched, settled, failed, commands, quick, relays } }: RunResult): string {
   return `seed ${seed}: ${broken?.message.split('\n')[0]?.slice(0, 200) ?? 'good'}; ${commands} commands, ${matched} fills, ${settled} settled, ${failed} refused; quick markets: ${quick.opened} opened, ${quick.decided} decided, ${quick.resolved} resolved; `
     + `relays: ${relays.recorded} recorded, ${relays.succeeded} carried out, ${relays.failed} in vain; keeper: ${relays.keeper}; `
     + `${(virtualMs / 1_000).toFixed(0)} s of virtual time in ${turns} turns; trace ${hash.slice(0, 16)}`;

@@ -5,7 +5,7 @@ import { hasRelays, storyOf, type Happening } from './story/happenings.js';
 import { beginning, FIRST_SHARES, MARKETS, TRADERS } from './story/traders.js';
 import type { Scene } from './story/scene.js';
 import { createRelayClients } from './relays/clients.js';
-import type { HistoryFigures } from './invariants/history.js';
+import type { HistoryCounts } from './invariants/history.js';
 import { inspect, InvariantBroken, type Inspector } from './invariants/world.js';
 import { Exchange, PROCESSES } from './world/exchange.js';
 import { createStrikes, type Fault } from './world/faults.js';
@@ -35,7 +35,7 @@ export interface RunResult {
   readonly strikes: ReadonlyMap<Fault, number>;
   readonly virtualMs: number;
   readonly turns: number;
-  readonly figures: HistoryFigures;
+  readonly counts: HistoryCounts;
 }
 
 /** The time for everything to come to rest once the faults have stopped. */
@@ -66,7 +66,7 @@ export async function runSeed({ tools, seed, steps, story = storyOf(seed, steps)
   if (broken !== undefined) trace.note(broken.message);
   return {
     seed, broken, hash: trace.hash(), latest: trace.latest(), strikes: strikes.counts(), virtualMs: time.now(), turns: time.turns,
-    figures: inspector.history.figures(),
+    counts: inspector.history.counts(),
   };
 }
 

@@ -1,4 +1,4 @@
-/** What a chain's state and alarms say: away, never reached, given up, and fills that wait. */
+/** What a chain's state and alerts say: away, never reached, given up, and fills that wait. */
 import assert from 'node:assert/strict';
 import type { Report } from '../../engine/report.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
@@ -8,7 +8,7 @@ import { createIndexerState, indexerState, type IndexerState, type IndexerStateP
 import {
   createSettlementState, settlementState, type SettlementState, type SettlementStateParts,
 } from '../../command/settlement/role-state.js';
-import { createAlarms } from '../../service/status/alarms.js';
+import { createAlerts } from '../../service/status/alerts.js';
 
 type ChainState = IndexerState & SettlementState;
 
@@ -20,7 +20,7 @@ const following: IndexerStatus = {
   failures: 0, lastError: undefined, stopped: undefined,
 };
 const settling: SettlementStatus = {
-  transactions: 1, inHand: 3, troubled: 0, slow: false, holds: true, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000,
+  transactions: 1, inHand: 3, limited: 0, slow: false, holds: true, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000,
 };
 
 describe('service: a chain\'s status', () => {
@@ -39,7 +39,7 @@ describe('service: a chain\'s status', () => {
 
   const wellAt9s: ChainState = {
     chainId: 5, finalBlock: 17, lagBlocks: 2, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 2, waitingFills: 4,
-    sentFills: 3, oldestWaitingS: 59, settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
+    sentFills: 3, oldestWaitingS: 59, settlementProblem: null, stopped: null, resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   };
 
   it('is that of its indexer and its settlement', async () => {
@@ -49,11 +49,11 @@ describe('service: a chain\'s status', () => {
   it('describes an outage: since when, how many failures, why', async () => {
     const away = statusOf({
       indexer: () => ({ ...following, failures: 3, lastError: 'no node answers', stalled: true }),
-      settlement: () => ({ ...settling, trouble: 'x'.repeat(600) }),
+      settlement: () => ({ ...settling, problem: 'x'.repeat(600) }),
     });
     assert.deepEqual(await away(67_000), {
       ...wellAt9s, reachable: false, stalled: true, failures: 3, lastError: 'no node answers', sinceLookS: 60, oldestWaitingS: 117,
-      settlementTrouble: 'x'.repeat(500),
+      settlementProblem: 'x'.repeat(500),
     });
   });
 
@@ -68,7 +68,7 @@ describe('service: a chain\'s status', () => {
     });
     const unreached: ChainState = {
       chainId: 5, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, failures: 2, lastError: 'no node answers', sinceLookS: 0, waitingFills: 0,
-      sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0,
+      sentFills: 0, oldestWaitingS: null, settlementProblem: null, stopped: null, resolutionProblem: null, contradictedMarkets: 0,
       anchorsPassedOver: 0,
     };
     assert.deepEqual(await never(0), unreached);
@@ -85,8 +85,8 @@ describe('service: a chain\'s status', () => {
   });
 
   it('tells which quick market the chain has resolved otherwise, and how many', async () => {
-    const { resolutionTrouble, contradictedMarkets } = await statusOf({ indexer: () => ({ ...following, contradicted: ['one', 'two', 'three'] }) })(0);
-    assert.deepEqual([resolutionTrouble, contradictedMarkets], ['one. So were 2 more', 3]);
+    const { resolutionProblem, contradictedMarkets } = await statusOf({ indexer: () => ({ ...following, contradicted: ['one', 'two', 'three'] }) })(0);
+    assert.deepEqual([resolutionProblem, contradictedMarkets], ['one. So were 2 more', 3]);
   });
 
   it('shows how many anchors the settings pass over', async () => {
@@ -95,15 +95,15 @@ describe('service: a chain\'s status', () => {
 
   it('knows no age of fills that another process settles, and that of fills whose requests cannot be held', async () => {
     assert.deepEqual(await statusOf({ settlement: () => ({ ...settling, holds: false }) })(9_000), { ...wellAt9s, oldestWaitingS: null });
-    const trouble = 'the outbox cannot be reached';
-    assert.equal((await statusOf({ settlement: () => ({ ...settling, holds: false, trouble }) })(9_000)).oldestWaitingS, 59);
+    const problem = 'the outbox cannot be reached';
+    assert.equal((await statusOf({ settlement: () => ({ ...settling, holds: false, problem }) })(9_000)).oldestWaitingS, 59);
   });
 });
 
-describe('service: a chain\'s alarms', () => {
+describe('service: a chain\'s alerts', () => {
   const well: ChainState = {
     chainId: 5, finalBlock: 17, lagBlocks: 0, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 0, waitingFills: 4,
-    sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
+    sentFills: 0, oldestWaitingS: null, settlementProblem: null, stopped: null, resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   };
   const away = (changes: Partial<ChainState> = {}): ChainState => ({ ...well, reachable: false, failures: 9, lastError: 'nobody answers', ...changes });
 
@@ -112,19 +112,19 @@ describe('service: a chain\'s alarms', () => {
     const said: string[] = [];
     const report: Report = (level, text) => { said.push(`${level}: ${text}`); };
     let [nowS, state] = states[0]!;
-    const look = createAlarms({ report, now: () => nowS * 1_000 });
+    const look = createAlerts({ report, now: () => nowS * 1_000 });
     const parts = [reading(indexerState, () => [state]), reading(settlementState, () => [state])];
     for ([nowS, state] of states) await look(parts);
     return said;
   }
 
-  const alarm = 'alarm: Chain 5 cannot be reached: nobody answers. Orders go on, fills wait. Look at the nodes of rpcUrls.';
+  const alert = 'alert: Chain 5 cannot be reached: nobody answers. Orders go on, fills wait. Look at the nodes of rpcUrls.';
 
   it('are raised once for each long outage', async () => {
     assert.deepEqual(await saidOf([[0, well], [5, away()], [124, away()]]), []);
     const outages = [0, 119, 120, 125, 900].map((atS) => [atS, away()] as const);
     assert.deepEqual(await saidOf([...outages, [905, well], [910, away()], [1_031, away()]]), [
-      alarm, 'note: over after 905 s: Chain 5 cannot be reached.', alarm,
+      alert, 'info: over after 905 s: Chain 5 cannot be reached.', alert,
     ]);
   });
 
@@ -133,11 +133,11 @@ describe('service: a chain\'s alarms', () => {
   });
 
   it('are raised once for fills that wait for more than five minutes, with the reason', async () => {
-    const waiting = (oldestWaitingS: number, settlementTrouble: string | null = null) => ({ ...well, oldestWaitingS, settlementTrouble });
+    const waiting = (oldestWaitingS: number, settlementProblem: string | null = null) => ({ ...well, oldestWaitingS, settlementProblem });
     const todo = 'Look at the chain, then at the lane of the operator key.';
     assert.deepEqual(await saidOf([[0, waiting(300)], [1, waiting(301)], [2, waiting(302)], [3, well], [5, waiting(400, 'no funds')]]), [
-      `alarm: A fill on chain 5 has waited for 301 s. ${todo}`, 'note: over after 2 s: A fill on chain 5 has waited for 301 s.',
-      `alarm: A fill on chain 5 has waited for 400 s: no funds. ${todo}`,
+      `alert: A fill on chain 5 has waited for 301 s. ${todo}`, 'info: over after 2 s: A fill on chain 5 has waited for 301 s.',
+      `alert: A fill on chain 5 has waited for 400 s: no funds. ${todo}`,
     ]);
   });
 });

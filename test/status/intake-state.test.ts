@@ -4,18 +4,18 @@ import type { IntakeStatus } from '../../command/settlement/intake.js';
 import { intakeStateOf } from '../../command/settlement/role-state.js';
 
 describe('service: the state of the intake', () => {
-  const feed = { status: () => ({ trouble: 'those of partition 2 have not come', fromLog: 7, repeats: 3, alarms: 2 }) };
+  const feed = { status: () => ({ problem: 'those of partition 2 have not come', fromLog: 7, repeats: 3, alerts: 2 }) };
   const logFeed = { status: () => undefined };
   const stateOf = (status: IntakeStatus, of: Parameters<typeof intakeStateOf>[1] = feed) => intakeStateOf({ status: () => status }, of, 100);
 
   it('tells what does not come by Kafka, which stops nothing', () => {
-    const status = { standby: false, position: 90, trouble: undefined };
-    deepEqual(stateOf(status), { standby: false, position: 90, lag: 10, trouble: null, kafkaTrouble: 'those of partition 2 have not come' });
-    deepEqual(stateOf(status, logFeed).kafkaTrouble, null);
+    const status = { standby: false, position: 90, problem: undefined };
+    deepEqual(stateOf(status), { standby: false, position: 90, lag: 10, problem: null, kafkaProblem: 'those of partition 2 have not come' });
+    deepEqual(stateOf(status, logFeed).kafkaProblem, null);
   });
 
   it('of a process that stands by tells nothing', () => {
-    const status = { standby: true, position: undefined, trouble: undefined };
-    deepEqual(stateOf(status), { standby: true, position: null, lag: null, trouble: null, kafkaTrouble: null });
+    const status = { standby: true, position: undefined, problem: undefined };
+    deepEqual(stateOf(status), { standby: true, position: null, lag: null, problem: null, kafkaProblem: null });
   });
 });

@@ -12,9 +12,9 @@ import { readinessAnswer, startingReasons } from '../../service/status/readiness
 const engine = { position: 10, logLength: 10, standby: false };
 const indexing: IndexerState = {
   chainId: 5, finalBlock: 17, lagBlocks: 2, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 2, stopped: null,
-  resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
+  resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
 };
-const settling: SettlementState = { chainId: 5, waitingFills: 4, sentFills: 3, oldestWaitingS: 59, settlementTrouble: null };
+const settling: SettlementState = { chainId: 5, waitingFills: 4, sentFills: 3, oldestWaitingS: 59, settlementProblem: null };
 
 async function answer(readings: readonly Reading[], { reasons = [] }: { reasons?: readonly string[] } = {}) {
   const { status, body } = await readinessAnswer({ roles: ['engine'], reasons, readings });
@@ -45,7 +45,7 @@ describe('service: readiness', () => {
         { name: 'orders', position: 4, lag: MAX_READY_LAG + 1 }, { name: 'trades', position: 5, lag: MAX_READY_LAG },
       ]),
       reading(readModelsState, () => [{ position: 3, lag: MAX_READY_LAG + 2 }]),
-      reading(indexerState, () => [{ ...indexing, stopped: 'it was reset', resolutionTrouble: 'one is NO' }]),
+      reading(indexerState, () => [{ ...indexing, stopped: 'it was reset', resolutionProblem: 'one is NO' }]),
     ], { reasons: ['the service is stopping'] }))['reasons'], [
       'the service is stopping', reason, `the engine is ${MAX_READY_LAG + 1} records behind`,
       `read model orders is ${MAX_READY_LAG + 1} records behind`, `the slowest read model is ${MAX_READY_LAG + 2} records behind`,

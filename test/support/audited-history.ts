@@ -11,15 +11,14 @@ import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
-import { checkedRecordId, encodeCommand, recordId } from '../../engine/records/codec.js';
+import { checkedRecordId, encodeCommand, recordId, formatDigest } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
-import { formatDigest } from '../../engine/records/digest.js';
 import { toHex } from '../../engine/records/hex.js';
 import { createEngine, type Step } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
 import { factId } from '../../tools/audit/records/record-ids.js';
-import type { Described } from '../../tools/audit/source/described.js';
-import type { HistorySource } from '../../tools/audit/source/source.js';
+import type { DescribedExchange } from '../../tools/audit/source/described.js';
+import type { AuditSource } from '../../tools/audit/source/source.js';
 import { START_MS } from './random-commands.js';
 
 export const CHAIN_ID = 31_337;
@@ -33,7 +32,7 @@ export const auditedChain: Chain = {
   chainId: CHAIN_ID, name: 'Test chain', testnet: true, confirmations: 0, startBlock: 1, contracts, domainName: 'Audited', exposureCheck: false,
 };
 export const domain: OrderDomain = { name: 'Audited', version: '1', chainId: CHAIN_ID, verifyingContract: contracts.settlement };
-export const described: Described = { cancelAuth: 'required', domains: [domain], chains: [auditedChain], answer: null };
+export const described: DescribedExchange = { cancelAuth: 'required', domains: [domain], chains: [auditedChain], answer: null };
 
 /** One line of the history in its parts. */
 export interface HistoryRecord {
@@ -242,7 +241,7 @@ export function linesOfHistory(records: readonly HistoryRecord[]): Buffer[] {
 }
 
 /** A source of these lines, in batches of a few. */
-export function sourceOf(lines: readonly Buffer[], about: Described | undefined = described): HistorySource {
+export function sourceOf(lines: readonly Buffer[], about: DescribedExchange | undefined = described): AuditSource {
   return {
     name: 'the test', described: about, length: lines.length,
     async* lines(from, to = lines.length) {

@@ -1,6 +1,6 @@
 /** Requests to a service that dies all the time: each is sent until it is answered, by whichever life of the service. */
 import { Agent, request } from 'node:http';
-import type { Answer, Asked } from './gasless-wallet.js';
+import type { Answer, WalletRequest } from './gasless-wallet.js';
 import { until } from './until.js';
 
 /** Longer than any disaster lasts. */
@@ -10,7 +10,7 @@ export interface DeliveryParts {
   /** Where the service is at present, or will be. */
   readonly url: () => Promise<string>;
   /** Is told every answer, also those after which the request is sent again. */
-  readonly answered?: ((asked: Asked, answer: Answer) => void) | undefined;
+  readonly answered?: ((asked: WalletRequest, answer: Answer) => void) | undefined;
 }
 
 export function crashDelivery({ url, answered }: DeliveryParts) {
@@ -19,7 +19,7 @@ export function crashDelivery({ url, answered }: DeliveryParts) {
   return {
     /** How many were sent again because the service died before it answered. */
     repeats: () => repeats,
-    deliver(asked: Asked): Promise<Answer> {
+    deliver(asked: WalletRequest): Promise<Answer> {
       return until(`an answer to ${asked.method} ${asked.path} that is not 503`, async () => {
         try {
           const answer = await ask(agent, await url(), asked);
@@ -37,7 +37,7 @@ export function crashDelivery({ url, answered }: DeliveryParts) {
 }
 
 /** By node's own client: fetch hides which errors are the connection's. */
-function ask(agent: Agent, url: string, { method, path, body, headers }: Asked): Promise<Answer> {
+function ask(agent: Agent, url: string, { method, path, body, headers }: WalletRequest): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sized = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
     const sent = request(url + path, { agent, method, headers: { ...sized, ...headers } }, (response) => {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventStoreProcess } from './eventstore-process.js';
 import type { KafkaBroker } from './kafka-broker.js';
-import type { ToldClient } from './kafka-client.js';
+import type { ReportingClient } from './kafka-client.js';
 import type { StackProcess } from './role-processes.js';
 import type { TcpProxy } from './tcp-proxy.js';
 import { until, within } from './until.js';
@@ -16,7 +16,7 @@ export interface Disaster {
 export interface DisasterScene {
   readonly broker: KafkaBroker;
   readonly kafka: TcpProxy;
-  readonly client: ToldClient;
+  readonly client: ReportingClient;
   readonly topic: string;
   readonly store: EventStoreProcess | undefined;
   /** The proxies before Kafka and the log. */

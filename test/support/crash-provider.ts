@@ -1,4 +1,4 @@
-/** A price provider for crash tests: it outlives the service, keeps what it has published, and has its own troubles around boundaries. */
+/** A price provider for crash tests: it outlives the service, keeps what it has published, and has its own problems around boundaries. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PYTH_FEEDS } from '../../command/prices/price-sources.js';
 import { simulatedPriceE8 } from '../../command/prices/simulated.js';
@@ -33,25 +33,25 @@ const DELAY_MS = 150;
 const AROUND_E8 = 60_000n * 10n ** 8n;
 
 /** One boundary after the other has one of these. */
-const TROUBLES = ['none', 'cut', 'silent', 'failing'] as const;
+const PROBLEMS = ['none', 'cut', 'silent', 'failing'] as const;
 
 export async function crashProvider({ assets, intervalS }: CrashProviderOptions): Promise<CrashProvider> {
   const server = await startHermes({ feeds: assets.map(feedOf) });
   const published = new Map(assets.map((asset): [string, Published[]] => [asset, []]));
-  const troubleOf = (boundary: number) => TROUBLES[boundary / intervalS % TROUBLES.length];
+  const problemOf = (boundary: number) => PROBLEMS[boundary / intervalS % PROBLEMS.length];
   const boundaryNear = (second: number) => Math.round(second / intervalS) * intervalS;
   const live = () => server.clients.filter(({ response }) => !response.destroyed && !response.writableEnded);
 
   /** Before a silent boundary nothing is published for a second, and for two after it. */
   function isSilent(second: number): boolean {
     const boundary = boundaryNear(second);
-    return troubleOf(boundary) === 'silent' && second >= boundary - 1 && second < boundary + 2;
+    return problemOf(boundary) === 'silent' && second >= boundary - 1 && second < boundary + 2;
   }
 
   function publishAt(second: number): void {
     const [boundary, before] = [boundaryNear(second), boundaryNear(second + 1)];
-    if (second === before - 1 && troubleOf(before) === 'cut') for (const client of live()) client.end();
-    if (second === boundary && troubleOf(boundary) === 'failing') server.refuseNext({ status: 500 }, { status: 500 });
+    if (second === before - 1 && problemOf(before) === 'cut') for (const client of live()) client.end();
+    if (second === boundary && problemOf(boundary) === 'failing') server.refuseNext({ status: 500 }, { status: 500 });
     if (isSilent(second)) return;
     for (const asset of assets) {
       const price = String(simulatedPriceE8({ seed: 'crash', asset, aroundE8: AROUND_E8, second }));

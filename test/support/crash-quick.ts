@@ -5,7 +5,7 @@ import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { crashDelivery } from './crash-delivery.js';
 import type { CrashChain, CrashTrader } from './crash-chain.js';
-import { deskOf, type CrashRelays, type CrashRelaysParts, type Relayed } from './crash-relays.js';
+import { relayClientOf, type CrashRelays, type CrashRelaysParts, type Relayed } from './crash-relays.js';
 import type { DeployedMarket } from './deployed-chain.js';
 import { until } from './until.js';
 
@@ -97,29 +97,29 @@ export function quickRelays(parts: CrashRelaysParts, quick: CrashQuick): QuickRe
   const { chain } = parts;
   const notes = { relayed: new Map<string, Relayed>(), unsent: new Set<string>(), refusals: new Set<number>() };
   const { deliver } = crashDelivery(parts);
-  const desks = new Map<string, ReturnType<typeof deskOf>>();
+  const relayClients = new Map<string, ReturnType<typeof relayClientOf>>();
   let lives = 0;
 
-  function deskFor(trader: CrashTrader) {
-    const desk = desks.get(trader.address) ?? deskOf(trader, { ...parts, ...notes, deliver });
-    desks.set(trader.address, desk);
-    return desk;
+  function relayClientFor(trader: CrashTrader) {
+    const relays = relayClients.get(trader.address) ?? relayClientOf(trader, { ...parts, ...notes, deliver });
+    relayClients.set(trader.address, relays);
+    return relays;
   }
 
   async function redeem(trader: CrashTrader, { marketId: conditionId }: DeployedMarket): Promise<void> {
-    const desk = await deskFor(trader);
-    await desk.carryOut('ctf-redemption', desk.client.bodies.redemption(trader.wallet, { conditionId }), {});
+    const relays = await relayClientFor(trader);
+    await relays.carryOut('ctf-redemption', relays.client.bodies.redemption(trader.wallet, { conditionId }), {});
   }
 
   async function live(trader: CrashTrader, signal: AbortSignal): Promise<void> {
     const { wallet, address } = trader;
-    const desk = await deskFor(trader);
+    const relays = await relayClientFor(trader);
     while (!signal.aborted) {
       await sleep(100);
       const market = quick.tradable[0];
-      if (market === undefined || !await desk.knows(market, address)) continue;
+      if (market === undefined || !await relays.knows(market, address)) continue;
       const amount = 5n * USDC;
-      await desk.carryOut('ctf-split', desk.client.bodies.sets(wallet, 'ctf-split', { conditionId: market.marketId, amount }), {});
+      await relays.carryOut('ctf-split', relays.client.bodies.sets(wallet, 'ctf-split', { conditionId: market.marketId, amount }), {});
       chain.funds.set(address, chain.funds.get(address)! - amount);
       await until(`${market.marketId} is resolved`, async () => signal.aborted || await quick.payoutsOf(market) !== undefined, RESOLVED_S);
       if (signal.aborted) return;

@@ -63,8 +63,8 @@ export function crashRelays(parts: CrashRelaysParts): CrashRelays {
   const { deliver } = crashDelivery(parts);
   let wallets: Promise<Gasless[]> | undefined;
   const all = () => wallets ??= Promise.all(parts.chain.traders.filter(({ means }) => means === 'gasless').map(async (trader, i) => {
-    const desk = await deskOf(trader, { ...parts, ...notes, deliver });
-    return gasless(trader, { chain: parts.chain, desk, random: createRandom(parts.seed + 100 + i), number: i });
+    const relays = await relayClientOf(trader, { ...parts, ...notes, deliver });
+    return gasless(trader, { chain: parts.chain, relays, random: createRandom(parts.seed + 100 + i), number: i });
   }));
   return {
     ...notes,
@@ -74,23 +74,23 @@ export function crashRelays(parts: CrashRelaysParts): CrashRelays {
       }));
     },
     async repeat({ action, body }) {
-      const [{ desk }] = await all() as [Gasless];
-      return hashOf(await desk.client.post(action, body));
+      const [{ relays }] = await all() as [Gasless];
+      return hashOf(await relays.client.post(action, body));
     },
   };
 }
 
-interface DeskParts extends CrashRelaysParts {
+interface RelayClientParts extends CrashRelaysParts {
   readonly relayed: Map<string, Relayed>;
   readonly unsent: Set<string>;
   readonly refusals: Set<number>;
   readonly deliver: ReturnType<typeof crashDelivery>['deliver'];
 }
 
-export type Desk = Awaited<ReturnType<typeof deskOf>>;
+export type RelayClient = Awaited<ReturnType<typeof relayClientOf>>;
 
 /** How a trader asks, one request after the other. */
-export async function deskOf({ address }: CrashTrader, { token, deliver, relayed, unsent, refusals }: DeskParts) {
+export async function relayClientOf({ address }: CrashTrader, { token, deliver, relayed, unsent, refusals }: RelayClientParts) {
   let messages: SignedMessage[] = [];
   const client = await gaslessClientBy({ token, ask: deliver, signed: (message) => { if (message.action !== 'bond-permit') messages.push(message); } });
 
@@ -169,7 +169,7 @@ async function isTaken(messages: readonly SignedMessage[]): Promise<boolean> {
 
 interface Acting {
   readonly chain: CrashChain;
-  readonly desk: Desk;
+  readonly relays: RelayClient;
   readonly random: Random;
   /** Which of the traders it is. */
   readonly number: number;
@@ -179,15 +179,15 @@ type ShortMarket = Awaited<ReturnType<CrashChain['openShortMarket']>>;
 type Gasless = ReturnType<typeof gasless>;
 
 /** What every act needs. */
-function meansOf({ wallet, address }: CrashTrader, { chain, desk, random }: Acting) {
+function meansOf({ wallet, address }: CrashTrader, { chain, relays, random }: Acting) {
   const move = (amount: bigint) => { chain.funds.set(address, chain.funds.get(address)! + amount); };
   const options = () => ({ times: random() % 3 === 0 ? 3 : 1, again: random() % 2 === 0 });
   return {
     move, options,
     some: () => BigInt(1 + random() % 20) * USDC,
     async sets(action: 'ctf-split' | 'ctf-merge', { marketId }: DeployedMarket, amount: bigint, stranger?: CarryOut['stranger']): Promise<void> {
-      const body = desk.client.bodies.sets(wallet, action, { conditionId: marketId, amount });
-      await desk.carryOut(action, body, { ...options(), stranger });
+      const body = relays.client.bodies.sets(wallet, action, { conditionId: marketId, amount });
+      await relays.carryOut(action, body, { ...options(), stranger });
       move(action === 'ctf-split' ? -amount : amount);
     },
   };
@@ -196,8 +196,8 @@ function meansOf({ wallet, address }: CrashTrader, { chain, desk, random }: Acti
 /** A trader without gas: it does this and that, and sees one market after the other to its end. */
 function gasless(trader: CrashTrader, acting: Acting) {
   const { wallet, address } = trader;
-  const { chain, desk, random } = acting;
-  const { carryOut, refused, client: { bodies } } = desk;
+  const { chain, relays, random } = acting;
+  const { carryOut, refused, client: { bodies } } = relays;
   const { options, some, sets } = meansOf(trader, acting);
   const lives = livesOfMarkets(trader, acting);
   /** One of those that the history has from the first blocks. */
@@ -215,7 +215,7 @@ function gasless(trader: CrashTrader, acting: Acting) {
       await chain.bring('setApprovalForAllWithSig', [owner, operator, approved, deadline, v, r, s]);
       await carryOut('ctf-approval', bodies.approval(wallet), options());
     },
-    () => desk.nothingToDo('ctf-approval', bodies.approval(wallet)),
+    () => relays.nothingToDo('ctf-approval', bodies.approval(wallet)),
     () => refused('ctf-approval', bodies.approval(wallet, false, { later: 5n }), 400),
     () => refused('ctf-merge', bodies.sets(wallet, 'ctf-merge', { conditionId: anyMarket().marketId, amount: MAX_UINT256 / 2n }), 422),
     () => refused('ctf-split', bodies.sets(wallet, 'ctf-split', { conditionId: chain.chain.contracts.settlement.padEnd(66, '0'), amount: 1n }), 403),
@@ -223,10 +223,10 @@ function gasless(trader: CrashTrader, acting: Acting) {
   let isReady = false;
   let turn = 0;
   return {
-    desk,
+    relays,
     hasDoneAll: () => turn >= acts.length && lives.count() > 0,
     async act(): Promise<void> {
-      isReady ||= await desk.knows(chain.markets[1]!, address);
+      isReady ||= await relays.knows(chain.markets[1]!, address);
       await lives.goOn();
       if (isReady) await acts[turn++ % acts.length]!();
       await sleep(random() % REST_MS);
@@ -237,8 +237,8 @@ function gasless(trader: CrashTrader, acting: Acting) {
 /** A trader's part in short markets, one after the other: a split, and after its end from the proposal to the redemption. */
 function livesOfMarkets(trader: CrashTrader, acting: Acting) {
   const { wallet, address } = trader;
-  const { chain, desk, random, number } = acting;
-  const { carryOut, refused, client: { bodies, chainId } } = desk;
+  const { chain, relays, random, number } = acting;
+  const { carryOut, refused, client: { bodies, chainId } } = relays;
   const { move, options, some, sets } = meansOf(trader, acting);
   let coming: ShortMarket | undefined;
   let entered: (ShortMarket & { readonly shares: bigint }) | undefined;
@@ -247,7 +247,7 @@ function livesOfMarkets(trader: CrashTrader, acting: Acting) {
   /** The exchange refuses a market of which it hears after its end, as it may here: then the next try is with another one. */
   async function enter(): Promise<void> {
     const market = coming ??= await chain.openShortMarket();
-    if (!await desk.knows(market, address)) {
+    if (!await relays.knows(market, address)) {
       if (await chain.now() >= market.expiration) coming = undefined;
       return;
     }

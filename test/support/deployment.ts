@@ -8,7 +8,7 @@ import type { Rpc } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { deploy, type Deploying, type Deployment } from '../../tools/deploy/deploy.js';
 import type { DeploymentRecord } from '../../tools/deploy/record.js';
-import type { Asked } from '../../tools/deploy/terms.js';
+import type { RequestedTerms } from '../../tools/deploy/terms.js';
 import { TEST_CHAIN_ID, testChain, type TestChain } from './chain.js';
 import { testAccounts } from './deployed-chain.js';
 
@@ -29,7 +29,7 @@ export interface DeploymentScene {
   /** What `run` is given, unless told otherwise. */
   deploying(wallet: Deploying['wallet'], directory: string): Deploying;
   /** A deployment on a testnet without confirmations, unless told otherwise; `said` collects what it says. */
-  run(deployer: HDNodeWallet, directory: string, changes?: Partial<Omit<Deploying, 'asked'>> & { readonly asked?: Partial<Asked> }): Promise<Deployment>;
+  run(deployer: HDNodeWallet, directory: string, changes?: Partial<Omit<Deploying, 'requested'>> & { readonly requested?: Partial<RequestedTerms> }): Promise<Deployment>;
   nonceOf(account: HDNodeWallet): Promise<number>;
   stop(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export async function deploymentScene(): Promise<DeploymentScene> {
   const directories: string[] = [];
   const deploying = (wallet: Deploying['wallet'], directory: string): Deploying => ({
     rpc, wallet, directory, name: 'Test chain', confirmations: 0, pollMs: 5, say: () => undefined,
-    limits: { maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n }, asked: { testnet: true },
+    limits: { maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n }, requested: { testnet: true },
   });
   return {
     chain, rpc, accounts: testAccounts(),
@@ -55,8 +55,8 @@ export async function deploymentScene(): Promise<DeploymentScene> {
       return made;
     },
     deploying,
-    run: (deployer, directory, { asked, ...changes } = {}) => (
-      deploy({ ...deploying(deployer, directory), asked: { testnet: true, ...asked }, ...changes })),
+    run: (deployer, directory, { requested, ...changes } = {}) => (
+      deploy({ ...deploying(deployer, directory), requested: { testnet: true, ...requested }, ...changes })),
     nonceOf: async ({ address }) => Number(await chain.rpc('eth_getTransactionCount', [address, 'latest'])),
     async stop() {
       await chain.stop();

@@ -4,11 +4,8 @@ const INTERVALS_S = [60, 300, 900, 3_600, 86_400];
 
 /** SQL statements, to be run in this order, each over all rows. A test compares what they make with what the projections make. */
 export const DERIVE: readonly string[] = [
-  'truncate order_markets, position_markets, open_orders, market_holders, chain_volumes, candles',
-  'insert into order_markets select market_id, chain_id from markets',
+  'truncate position_markets, market_holders, chain_volumes, candles',
   'insert into position_markets select market_id, chain_id, opened_position from markets',
-  `insert into open_orders
-    select trader, market_id, chain_id, count(*) from orders left join order_markets using (market_id) where status = 0 group by 1, 2, 3`,
   `insert into market_holders
     select market_id, count(*) filter (where yes_shares > 0 or no_shares > 0) from positions group by market_id`,
   `update positions set chain_id = markets.chain_id, opened_position = markets.opened_position,

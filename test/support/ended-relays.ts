@@ -4,7 +4,7 @@ import { createRpc } from '../../command/chain/rpc.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
 import { createChainReader } from '../../tools/audit/chain/chain-reader.js';
-import { wrongEnding, type EndedRelay } from '../../tools/audit/chain/ended-relays.js';
+import { wrongEnding, type RecordedRelay } from '../../tools/audit/chain/ended-relays.js';
 import { createRelays } from '../../tools/audit/chain/relays.js';
 import { splitLine } from '../../tools/audit/records/record-check.js';
 import { openService } from '../../tools/audit/source/service-source.js';
@@ -12,16 +12,16 @@ import type { ContractsChain } from './deployed-chain.js';
 import type { ExchangeStack } from './exchange-stack.js';
 
 export interface AuditedEndings {
-  readonly ended: readonly EndedRelay[];
+  readonly ended: readonly RecordedRelay[];
   /** What the audit finds about an ending; undefined when the chain agrees. */
-  find(ended: EndedRelay): Promise<string | undefined>;
+  find(ended: RecordedRelay): Promise<string | undefined>;
 }
 
 export async function endingsOf(exchange: ExchangeStack, node: ContractsChain): Promise<AuditedEndings> {
   const engine = createEngine();
   const view = viewOf(engine);
   const relays = createRelays(view, []);
-  const ended: EndedRelay[] = [];
+  const ended: RecordedRelay[] = [];
   const source = await openService({ url: exchange.url });
   for await (const lines of source.lines(0, source.length)) {
     for (const line of lines) {
@@ -41,7 +41,7 @@ export async function endingsOf(exchange: ExchangeStack, node: ContractsChain): 
 }
 
 /** The same ending with the opposite said of one of its results. */
-export function flipped(ended: EndedRelay, at: number): EndedRelay {
+export function flipped(ended: RecordedRelay, at: number): RecordedRelay {
   const opposite = ({ succeeded }: { readonly succeeded: boolean }) => ({ succeeded: !succeeded, reason: succeeded ? 'the transaction reverted' : null });
   return { ...ended, results: ended.results.map((result, i) => i === at ? opposite(result) : result) };
 }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { FillMatched } from '../../command/feed/messages.js';
+import type { FillMatchedMessage } from '../../command/feed/messages.js';
 import { within } from './until.js';
 
 const FOLDER = new URL('../../../docs/events/', import.meta.url);
@@ -51,17 +51,17 @@ export function startExample(program: string, settings: Readonly<Record<string, 
 }
 
 /** What one line of the consumer's file has. */
-interface Taken {
+interface Consumed {
   readonly partition: number;
   readonly next: number;
-  readonly fills: readonly FillMatched[];
+  readonly fills: readonly FillMatchedMessage[];
 }
 
 /** The whole lines of the consumer's file, in order. */
-export function takenBy(file: string): Taken[] {
+export function consumedBy(file: string): Consumed[] {
   if (!existsSync(file)) return [];
   const text = readFileSync(file, 'utf8');
-  return text.slice(0, text.lastIndexOf('\n') + 1).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Taken);
+  return text.slice(0, text.lastIndexOf('\n') + 1).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Consumed);
 }
 
 export function sizeOf(file: string): number {

@@ -98,7 +98,7 @@ export async function exchangeStack(
   });
 }
 
-interface Grounds {
+interface StackParts {
   readonly settings: Record<string, string>;
   readonly directory: string;
   readonly database: TestDatabase;
@@ -108,8 +108,8 @@ interface Grounds {
   readonly nextNonce: () => number;
 }
 
-async function start(grounds: Grounds): Promise<ExchangeStack> {
-  const { settings, directory, database, chains, machine, logged, nextNonce } = grounds;
+async function start(parts: StackParts): Promise<ExchangeStack> {
+  const { settings, directory, database, chains, machine, logged, nextNonce } = parts;
   const config = parseConfig({
     PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent',
     ...WITHOUT_FSYNC, ...settings,
@@ -143,7 +143,7 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
     record: (...commands) => recordCommands(urls.log, commands),
     restart: async (others = chains) => {
       await stop();
-      return start({ ...grounds, chains: others });
+      return start({ ...parts, chains: others });
     },
     close: async () => {
       await stop();

@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { issueToken } from '../../service/access/issue-token.js';
 import { openTokenStore } from '../../service/access/token-store.js';
 import type { Scope } from '../../service/api/scopes.js';
-import { bodiesSignedBy, requestSigner, type SignedMessage, type SigningChain } from '../../tools/demo/signed-requests.js';
+import { bodiesSignedBy, requestSigner, type SignedMessage, type ApiSigningChain } from '../../tools/demo/signed-requests.js';
 
-interface Told extends SigningChain {
+interface ConfigChain extends ApiSigningChain {
   readonly contracts: Readonly<Record<string, string>>;
 }
 
 /** A request to the exchange. */
-export interface Asked {
+export interface WalletRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: string;
@@ -45,8 +45,8 @@ export async function bearerToken(databaseUrl: string, scopes: readonly Scope[] 
 
 export interface GaslessClientParts {
   readonly token: string;
-  readonly ask: (asked: Asked) => Promise<Answer>;
-  /** Told of each message that is signed. */
+  readonly ask: (asked: WalletRequest) => Promise<Answer>;
+  /** ConfigChain of each message that is signed. */
   readonly signed?: (message: SignedMessage) => void;
 }
 
@@ -54,14 +54,14 @@ export function gaslessClient({ url, token }: { readonly url: string; readonly t
   return gaslessClientBy({ token, ask: (asked) => askAt(url, asked) });
 }
 
-async function askAt(url: string, { path, ...asked }: Asked): Promise<Answer> {
+async function askAt(url: string, { path, ...asked }: WalletRequest): Promise<Answer> {
   const response = await fetch(url + path, asked);
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
 export async function gaslessClientBy({ token, ask, signed }: GaslessClientParts) {
   const get = async (path: string): Promise<unknown> => (await ask({ method: 'GET', path })).body;
-  const { chains: [chain] } = await get('/api/v1/config') as { chains: [Told] };
+  const { chains: [chain] } = await get('/api/v1/config') as { chains: [ConfigChain] };
   const { chainId, contracts } = chain;
   /** Far enough for tests that let days pass on the chain. */
   const deadline = (): bigint => BigInt(Math.floor(Date.now() / 1_000) + 20 * 86_400);

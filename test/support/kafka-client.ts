@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Report } from '../../engine/report.js';
 import { openKafka, type KafkaAccess, type KafkaClient, type TopicRecord } from '../../command/feed/kafka/client.js';
 
-export interface ToldClient extends KafkaClient {
+export interface ReportingClient extends KafkaClient {
   /** What it has reported, as `level: text`. */
   readonly told: readonly string[];
 }
 
-export function clientTo(access: KafkaAccess & { readonly requestTimeoutMs?: number }): ToldClient {
+export function clientTo(access: KafkaAccess & { readonly requestTimeoutMs?: number }): ReportingClient {
   const told: string[] = [];
   const report: Report = (level, text) => { told.push(`${level}: ${text}`); };
   return Object.assign(openKafka({ ...access, clientId: 'test', report }), { told });

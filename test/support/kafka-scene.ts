@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { createKafkaFeed, type KafkaFeed, type KafkaFeedOptions } from '../../command/feed/kafka/kafka-feed.js';
 import type { KafkaClient } from '../../command/feed/kafka/client.js';
-import { publish, type Checkpoint, type Checkpoints, type Progress, type PublishOptions } from '../../command/feed/kafka/publisher.js';
+import { publish, type PublisherCheckpoint, type PublisherCheckpoints, type PublishProgress, type PublishOptions } from '../../command/feed/kafka/publisher.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { encodeMessages, type SequencedMessage } from '../../command/feed/messages.js';
 import { createSequencer, FEED_START, partitionsAfter, type FeedPosition } from '../../command/feed/sequence.js';
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { feedHistory } from './feed-history.js';
-import { clientTo, newTopic, type ToldClient } from './kafka-client.js';
+import { clientTo, newTopic, type ReportingClient } from './kafka-client.js';
 import { appendAll } from './log-records.js';
 import { until } from './until.js';
 
@@ -21,9 +21,9 @@ export interface KafkaScene {
   /** The messages of the outcomes that the log has. */
   expected(): readonly SequencedMessage[];
   /** A new client of the cluster. It is closed with the scene. */
-  client(): ToldClient;
+  client(): ReportingClient;
   /** Publishes until `stop`, or until the checkpoints throw. */
-  publisher(checkpoints?: Checkpoints, encode?: PublishOptions['encode']): Task & { readonly progress: readonly Progress[]; readonly told: readonly string[] };
+  publisher(checkpoints?: PublisherCheckpoints, encode?: PublishOptions['encode']): Task & { readonly progress: readonly PublishProgress[]; readonly told: readonly string[] };
   /** Follows the topic from a position on. */
   follower(options?: Partial<KafkaFeedOptions> & { readonly from?: FeedPosition }): Follower;
   close(): Promise<void>;
@@ -67,7 +67,7 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     for (; taken < history.length(); taken++) sequenced.push(...sequencer.take(all[taken]!));
     return sequenced;
   };
-  const client = (): ToldClient => {
+  const client = (): ReportingClient => {
     const opened = clientTo({ brokers: brokers(), requestTimeoutMs: 1_000 });
     closing.push(() => opened.close());
     return opened;
@@ -82,7 +82,7 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     topic, log, expected, client,
     grow: (more) => history.grow(more),
     publisher(checkpoints = memoryCheckpoints(), encode = encodeMessages) {
-      const progress: Progress[] = [];
+      const progress: PublishProgress[] = [];
       const [told, own] = [new Array<string>(), client()];
       const report = (level: string, text: string): void => { told.push(`${level}: ${text}`); };
       const running = task((signal) => (
@@ -148,14 +148,14 @@ function startTask(work: (signal: AbortSignal) => Promise<void>): Task {
   };
 }
 
-async function publishAll(options: PublishOptions, progress: Progress[]): Promise<void> {
+async function publishAll(options: PublishOptions, progress: PublishProgress[]): Promise<void> {
   for await (const step of publish(options)) progress.push(step);
 }
 
 /** Checkpoints as a publisher keeps them, in memory. */
-export function memoryCheckpoints(): Checkpoints {
+export function memoryCheckpoints(): PublisherCheckpoints {
   const markets = new Map<string, number>();
-  let checkpoint: Checkpoint = { position: FEED_START, newest: undefined };
+  let checkpoint: PublisherCheckpoint = { position: FEED_START, newest: undefined };
   return {
     load: () => Promise.resolve(checkpoint),
     save({ partitions, newest, opened }) {

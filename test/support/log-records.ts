@@ -1,7 +1,7 @@
 /** Records for the log's tests. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { fittingRecords } from '../../engine/log/append-check.js';
+import { fittingRecords } from '../../engine/log/appender.js';
 import { LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../../engine/log/log.js';
 import { until } from './until.js';
 

@@ -1,6 +1,6 @@
-/** A price source in a test: its surroundings with a clock that stands, pauses that take no time, and what it has said and seen. */
+/** A price source in a test: its ports with a clock that stands, pauses that take no time, and what it has said and seen. */
 import type { Observation } from '../../command/prices/observation.js';
-import type { PriceSource, Surroundings } from '../../command/prices/price-source.js';
+import type { PriceSource, SourcePorts } from '../../command/prices/price-source.js';
 import { STREAM_TIMINGS, type StreamTimings } from '../../command/prices/providers/standing-stream.js';
 import { createWatch, type Watch } from './watch.js';
 
@@ -8,7 +8,7 @@ import { createWatch, type Watch } from './watch.js';
 export const BOUNDARY_MS = 1_800_000_000_000;
 
 export interface PriceScene {
-  readonly surroundings: Surroundings;
+  readonly ports: SourcePorts;
   readonly timings: StreamTimings;
   readonly clock: { nowMs: number };
   readonly observations: Observation[];
@@ -27,7 +27,7 @@ export function createPriceScene(watch: Watch = createWatch()): PriceScene {
   const scene: PriceScene = {
     clock: { nowMs: BOUNDARY_MS }, observations: [], reports: [], pauses: [], watch,
     timings: STREAM_TIMINGS,
-    surroundings: {
+    ports: {
       now: () => scene.clock.nowMs, random: () => 0.5, fetch,
       report(level, text) { scene.reports.push(`${level}: ${text}`); watch.ring(); },
       async pause(ms) {

@@ -87,7 +87,7 @@ export async function quickExchange({ settings = {} }: { readonly settings?: Rec
       await eventually('the clock is trusted', async () => {
         const { clock, relays: [relay] } = await healthOf(exchange);
         // The lane speaks every few seconds, and time has leapt.
-        return clock.trusted && relay.trouble?.includes('no process works') !== true ? true : undefined;
+        return clock.trusted && relay.problem?.includes('no process works') !== true ? true : undefined;
       });
     },
     /** The same while the exchange is stopped. */
@@ -109,8 +109,8 @@ export async function quickExchange({ settings = {} }: { readonly settings?: Rec
       await act();
       exchange = await exchange.restart();
     },
-    /** What an operator has been alarmed by: log lines of level error. */
-    alarms: () => lines.map((line) => JSON.parse(line) as { level: string; msg: string }).filter(({ level }) => level === 'error').map(({ msg }) => msg),
+    /** What an operator has been alerted by: log lines of level error. */
+    alerts: () => lines.map((line) => JSON.parse(line) as { level: string; msg: string }).filter(({ level }) => level === 'error').map(({ msg }) => msg),
     async equip(...wallets: readonly Wallet[]): Promise<void> {
       for (const wallet of wallets) await node.equip(wallet, { usdc: 1_000_000_000n });
     },

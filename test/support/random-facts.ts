@@ -13,7 +13,7 @@ const UINT256_MAX = String(2n ** 256n - 1n);
 const EPOCH = 500;
 const SMALL_NONCES = 8n;
 
-interface Told {
+interface KnownMarket {
   readonly id: string;
   readonly chainId: number;
 }
@@ -27,7 +27,7 @@ interface Memory extends Dice {
   /** Where each chain is. */
   readonly heads: Map<number, { block: number; log: number }>;
   /** The latest markets. */
-  readonly markets: Told[];
+  readonly markets: KnownMarket[];
   /** The chains of the latest fills, by number. */
   readonly fills: Map<number, number>;
   /** What comes next in any case. */
@@ -149,7 +149,7 @@ function stamp({ now, once, below }: Memory): { v: 1; at: number } {
   return { v: 1, at: once(20) ? Math.max(0, now - below(5_000)) : now };
 }
 
-function someMarket({ once, pick, markets }: Memory): Told {
+function someMarket({ once, pick, markets }: Memory): KnownMarket {
   return once(25) ? { id: marketId(999_999), chainId: 1 } : pick(markets);
 }
 
@@ -173,7 +173,7 @@ const advanceChain: Of = (memory) => {
   return { kind: 'AdvanceChain', ...stamp(memory), chainId, block, blockHash: txHash(below(1_000)) };
 };
 
-function syncOf(memory: Memory, { id, chainId }: Told): Command {
+function syncOf(memory: Memory, { id, chainId }: KnownMarket): Command {
   const { once, below, heads } = memory;
   const head = heads.get(chainId) ?? { block: 0, log: 0 };
   const last = head.log === 0 ? head.block - 1 : head.block;

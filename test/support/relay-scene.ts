@@ -54,7 +54,7 @@ export interface ChainState {
   revertedAtMs: number | undefined;
   baseFeePerGas: bigint;
   balance: bigint;
-  trouble: string | undefined;
+  problem: string | undefined;
   gasPerOwner: bigint;
   scopes: boolean;
   ended: Map<string, EndedRelay>;
@@ -76,7 +76,7 @@ const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0'
 const freshState = (): ChainState => ({
   testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, collateral: 100_000_000n, proposal: undefined,
   bond: BOND, reverts: undefined, revertsWhenPaid: undefined, revertedAtMs: undefined, failingItems: [],
-  baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true,
+  baseFeePerGas: 10n, balance: 10n ** 18n, problem: undefined, gasPerOwner: 0n, scopes: true,
   ended: new Map(), endedByNow: new Map(), commitments: [], inFlight: [], settledFills: [],
 });
 
@@ -124,7 +124,7 @@ function madeUpReads(state: ChainState): ChainReads {
 /** A sender whose requests are in `sent`, and their hashes in `hashes` until they are forgotten. */
 function madeUpSender(state: ChainState, { sent, hashes }: { sent: CheckedRequest[]; hashes: Map<string, string> }): RelaySender {
   return {
-    done: Promise.resolve(), trouble: () => state.trouble, status: () => ({ holds: true, open: 0, trouble: state.trouble }),
+    done: Promise.resolve(), problem: () => state.problem, status: () => ({ holds: true, open: 0, problem: state.problem }),
     ended: () => undefined, refuseUsed: () => undefined, openOf: () => state.inFlight, revertedAt: () => state.revertedAtMs,
     send: async (request) => {
       sent.push(request);

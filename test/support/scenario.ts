@@ -65,16 +65,16 @@ function stamp(story: Story, { at }: When): number {
 /** A place in a chain's history: chain, block and log. */
 export type Place = readonly [number, number, number];
 
-export interface Told {
+export interface ReportedFact {
   /** Where the chain says so; absent: it does not. */
   readonly fact?: Place;
 }
 
-export function factOf({ fact }: Told): { fact?: ChainFact } {
+export function factOf({ fact }: ReportedFact): { fact?: ChainFact } {
   return fact === undefined ? {} : { fact: { chainId: fact[0], block: fact[1], logIndex: fact[2] } };
 }
 
-interface MarketTerms extends When, Told {
+interface MarketTerms extends When, ReportedFact {
   readonly expiration?: number;
   /** Default: close. */
   readonly ifOver?: OpenMarket['ifOver'];
@@ -145,7 +145,7 @@ export function again(order: string, when: Terms = {}): Deed {
   return (story) => ({ ...story.orders.get(order)!.placed, ...askedIn(when), at: stamp(story, when) });
 }
 
-export function cancel(order: string, asked: When & Told & { market?: string; side?: Side; trader?: string } = {}): Deed {
+export function cancel(order: string, asked: When & ReportedFact & { market?: string; side?: Side; trader?: string } = {}): Deed {
   return (story) => {
     const command: CancelOrder = {
       kind: 'CancelOrder', v: 1, at: stamp(story, asked), orderHash: bytes32(order), marketId: bytes32(asked.market ?? 'M'), ...factOf(asked),
@@ -160,12 +160,12 @@ export function clock(at: number): Deed {
   return (story) => ({ kind: 'AdvanceClock', v: 1, at: stamp(story, { at }) });
 }
 
-export function settle(fill: number, when: When & Told = {}): Deed {
+export function settle(fill: number, when: When & ReportedFact = {}): Deed {
   return (story) => ({ kind: 'SettleFill', v: 1, at: stamp(story, when), fill, txHash: TX_HASH, ...factOf(when) });
 }
 
 /** A failure that counts as nobody's default, as in histories from before defaults. */
-export function fail(fill: number, reason: FailureReason, culprit: Culprit, when: When & Told & { countDefault?: boolean } = {}): Deed {
+export function fail(fill: number, reason: FailureReason, culprit: Culprit, when: When & ReportedFact & { countDefault?: boolean } = {}): Deed {
   const { countDefault = false } = when;
   return (story) => ({ kind: 'FailFill', v: 2, at: stamp(story, when), fill, txHash: TX_HASH, reason, culprit, countDefault, ...factOf(when) });
 }

@@ -12,7 +12,7 @@ import type { getStream } from '../../query/streams/get-stream.js';
 import { bind, serve, type Endpoint, type Handle, type Reply, type Route, type Served } from '../../service/api/endpoint.js';
 import { openapiDocument } from '../../service/api/openapi.js';
 import { parseConfig } from '../../service/config.js';
-import { askedEndpoints, orderEndpoints } from '../../command/orders/endpoints.js';
+import { replicaEndpoints, orderEndpoints } from '../../command/orders/endpoints.js';
 import { lookUpEndpoints, readEndpoints } from '../../query/endpoints.js';
 import { allEndpoints, serviceEndpoints } from '../../service/endpoints.js';
 import { configHandler } from '../../service/endpoints/config.js';
@@ -71,7 +71,7 @@ export function testRoutes({ syncPosition: sync, ...given }: Partial<TestHandler
     ...given,
   };
   const echo = ({ id: name }: Endpoint) => (asked: object): Reply => ({ body: JSON.stringify({ name, asked }), position: 7 });
-  const handled = [...askedEndpoints, ...orderEndpoints, ...lookUpEndpoints, ...readEndpoints, getUserNonces]
+  const handled = [...replicaEndpoints, ...orderEndpoints, ...lookUpEndpoints, ...readEndpoints, getUserNonces]
     .map((each) => bind<Endpoint>(each, handlers[each.id] as Handle<Endpoint> ?? echo(each)));
   const relayed = { txHash: `0x${'7e'.repeat(32)}`, status: 'pending' as const };
   const relays = serve(Object.values(relayEndpoints), { relay: () => Promise.resolve(relayed) });

@@ -122,7 +122,7 @@ function take(kept: Kept, told: Told): void {
     case 'trades': kept.fills.set(told['fill'], [told['settlementStatus'] ?? 'matched', told['txHash'] ?? '', told['reason'] ?? null]); break;
     case 'orders': kept.orders.set(told['orderHash'], told['remainingSize']); break;
     case 'prices': kept.prices.set(key, [told['price'], told['timestamp']]); break;
-    case 'markets': kept.markets.set(told['marketId'], type);
+    default: kept.markets.set(told['marketId'], type);
   }
 }
 

@@ -69,7 +69,7 @@ describe('the exchange and a chain that fails', function () {
     const { failures, lastError, sinceLookS, ...away } = chain!;
     assert.deepEqual([status, away], [200, {
       chainId: 31_337, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, waitingFills: 0, sentFills: 0, oldestWaitingS: null,
-      settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
+      settlementProblem: null, stopped: null, resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
     }]);
     assert.ok(failures >= 1 && sinceLookS >= 0);
     assert.match(lastError!, /^no node of chain 31337 answers: 127\.0\.0\.1:\d+ cannot be reached/);
@@ -236,14 +236,14 @@ describe('the exchange and a chain that fails', function () {
     try {
       late.fate = () => 'drop';
       exchange = await exchange.restart([node.configured({ rpcUrls: [late.url] })]);
-      const troubles: [RpcProxy['fate'], RegExp][] = [
+      const problems: [RpcProxy['fate'], RegExp][] = [
         // In this order: a look at the chain asks for its block first, so none gets through between the two.
         [({ method }) => method === 'eth_blockNumber' ? answering({ result: '0x0' }) : 'pass', /its node is still syncing: its latest block is 0/],
         [({ method }) => method === 'eth_getCode' ? answering({ error: { code: -32_000, message: 'the node is syncing' } }) : 'pass', /the node is syncing$/],
       ];
-      for (const [fate, said] of troubles) {
+      for (const [fate, said] of problems) {
         late.fate = fate;
-        await eventually('its trouble shows', async () => {
+        await eventually('its problem shows', async () => {
           const { status, chains: [chain] } = await readiness(exchange);
           assert.deepEqual([status, chain!.stopped], [200, null]);
           return said.test(chain!.lastError ?? '') ? true : undefined;

@@ -42,7 +42,7 @@ describe('the exchange on a machine with a wrong clock', () => {
   after(() => exchange.close());
 
   const openOrders = async (position: number) => (await exchange.get(`/api/v1/orders?trader=${lower(alice)}`, position))['count'];
-  const figure = async (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec((await exchange.request('GET', '/metrics')).text)?.[1]);
+  const metric = async (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec((await exchange.request('GET', '/metrics')).text)?.[1]);
 
   it('refuses a jump of 100 days: no market closes, no order is swept, and all is well when the clock is back', async () => {
     const { position } = await exchange.place(alice, { expiration: soon() });
@@ -56,8 +56,8 @@ describe('the exchange on a machine with a wrong clock', () => {
     assert.deepEqual([status, reasons], [503, ['the clock is not trusted: the clock of this machine has jumped 100 days ahead; the jump is refused']]);
     assert.ok(clock['trusted'] === false && Math.abs(Number(clock['wallAheadMs']) - 100 * DAY_MS) < 10_000, JSON.stringify(clock));
     assert.ok(Math.abs(Date.parse(String(clock['time'])) - Date.now()) < 10_000, 'the trusted time goes on');
-    assert.equal(await figure('exchange_clock_trusted'), 0);
-    assert.equal(Math.round(await figure('exchange_clock_wall_ahead_seconds') / 60), 100 * 1_440);
+    assert.equal(await metric('exchange_clock_trusted'), 0);
+    assert.equal(Math.round(await metric('exchange_clock_wall_ahead_seconds') / 60), 100 * 1_440);
 
     const cancel = await exchange.request('DELETE', `/api/v1/orders/${second.orderHash}?marketId=${exchange.rain.id}`, {
       headers: await cancelHeaders(exchange.signing, alice, { orderHash: second.orderHash }),

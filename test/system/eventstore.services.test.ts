@@ -102,7 +102,7 @@ describe('the exchange with its log in EventStoreDB', () => {
 });
 
 describe('the exchange with its log in an EventStoreDB that refuses appends', () => {
-  it('is not ready, refuses orders with the reason, raises an alarm, and goes on when the right is given', async () => {
+  it('is not ready, refuses orders with the reason, raises an alert, and goes on when the right is given', async () => {
     const server = await startEventStoreServer();
     const lines: string[] = [];
     const exchange = await exchangeStack({ LOG_URL: server.url, LOG_LEVEL: 'info' }, [], undefined, (line) => { lines.push(line); });
@@ -115,8 +115,8 @@ describe('the exchange with its log in an EventStoreDB that refuses appends', ()
       });
       const { status, text } = await exchange.request('POST', '/api/v1/orders', { body: await signedBody(exchange.signing, alice, { marketId: exchange.rain.id, nonce: 1 }) });
       assert.match(`${status} ${text}`, /^503 .*the log cannot be used: the user may not append/);
-      const alarm = (word: string): boolean => lines.some((line) => line.includes('"level":"error"') && line.includes(word));
-      await until('the alarm', () => alarm('may not append to the stream'));
+      const alert = (word: string): boolean => lines.some((line) => line.includes('"level":"error"') && line.includes(word));
+      await until('the alert', () => alert('may not append to the stream'));
       server.fault = () => 'none';
       await until('an order is taken', async () => {
         const body = await signedBody(exchange.signing, alice, { marketId: exchange.rain.id, nonce: 2 });

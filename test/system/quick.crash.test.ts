@@ -1,6 +1,6 @@
 /**
  * `kill -9` around the strikes and ends of quick markets, of the whole service and then, on the same history, of single processes of a stack
- * with one process per role, while traders trade, split and redeem in these markets and the price provider has troubles of its own: no crash
+ * with one process per role, while traders trade, split and redeem in these markets and the price provider has problems of its own: no crash
  * changes a price or an outcome, and nothing is made, decided, resolved or paid twice.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict';

@@ -29,11 +29,11 @@ const PROCESSES = extent({
 /** Longer than the gateway needs to notice that a process leaves. */
 const GRACE_MS = 1_500;
 
-interface Told { readonly path: string; readonly status: number; readonly code: unknown; readonly detail: unknown }
+interface FailedAnswer { readonly path: string; readonly status: number; readonly code: unknown; readonly detail: unknown }
 
 describe('a rolling restart under load', function () {
   this.timeout(300_000);
-  const failures: Told[] = [];
+  const failures: FailedAnswer[] = [];
   let directory: string;
   let database: TestDatabase;
   let chain: CrashChain;

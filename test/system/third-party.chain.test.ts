@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { ZeroAddress, id } from 'ethers';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
-import type { FillMatched, SequencedMessage } from '../../command/feed/messages.js';
+import type { FillMatchedMessage, SequencedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import type { Order } from '../../contracts-abi/settlement.js';
 import { deployedChain, type DeployedChain, type DeployedMarket, type Receipt } from '../support/deployed-chain.js';
@@ -64,7 +64,7 @@ describe('a third party', function () {
   }
 
   /** Sends the fills in one batch, each order once. */
-  async function settle(fills: readonly FillMatched[], newest: SequencedMessage): Promise<Receipt> {
+  async function settle(fills: readonly FillMatchedMessage[], newest: SequencedMessage): Promise<Receipt> {
     const numbers = [...new Set(fills.flatMap(({ makerNumber, takerNumber }) => [makerNumber, takerNumber]))];
     const orders = await Promise.all(numbers.map(signedOrder));
     const batch = fills.map(({ fill, takerSide, price, size, makerNumber, takerNumber }) => {

@@ -6,7 +6,7 @@ import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js'
 import { TEST_CHAIN_ID } from '../support/chain.js';
 
 interface Described { readonly address: string | null; readonly abi: InterfaceAbi }
-interface Told { readonly conditionId: string; readonly yesTokenId: string; readonly noTokenId: string; readonly contractAddress: string }
+interface ListedMarket { readonly conditionId: string; readonly yesTokenId: string; readonly noTokenId: string; readonly contractAddress: string }
 
 describe('the exchange\'s API for wallets', function () {
   this.timeout(120_000);
@@ -27,7 +27,7 @@ describe('the exchange\'s API for wallets', function () {
     const wallet = node.accounts[5]!.connect(provider);
     const { chains: [chain] } = await exchange.get('/api/v1/contracts') as { chains: { chainId: number; contracts: Record<string, Described> }[] };
     const at = (name: string, address = chain!.contracts[name]!.address) => new Contract(address!, chain!.contracts[name]!.abi, wallet);
-    const { markets: [market] } = await exchange.get('/api/v1/markets', await caughtUp(exchange, node)) as { markets: Told[] };
+    const { markets: [market] } = await exchange.get('/api/v1/markets', await caughtUp(exchange, node)) as { markets: ListedMarket[] };
     const { conditionId, yesTokenId, noTokenId, contractAddress } = market!;
     const call = async (contract: Contract, method: string, ...args: unknown[]) => {
       await (await contract.getFunction(method).send(...args)).wait();

@@ -38,8 +38,8 @@ describe('markets that would be locked, at the exchange on a chain', function ()
     exchange = await exchangeStack({}, [node.configured({ relayerKey: key.privateKey, relayer: key.address.toLowerCase() })]);
     client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
     await eventually('the relayer can send', async () => {
-      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ trouble: string | null }] };
-      return relay.trouble === null ? true : undefined;
+      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ problem: string | null }] };
+      return relay.problem === null ? true : undefined;
     });
   });
   after(async () => {

@@ -9,7 +9,7 @@ import { RpcError } from '../../command/chain/chain.js';
 import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
 import type { Deployment, Planned } from '../../tools/deploy/deploy.js';
 import { KNOWN_CHAINS } from '../../tools/deploy/known-chains.js';
-import type { Asked } from '../../tools/deploy/terms.js';
+import type { RequestedTerms } from '../../tools/deploy/terms.js';
 import { deploymentScene, recordIn, type DeploymentScene } from '../support/deployment.js';
 import { eventually } from '../support/exchange-on-chain.js';
 
@@ -22,7 +22,7 @@ describe('service: a deployment is refused', function () {
   let collateral: string;
   let oracle: string;
   let other: string;
-  let valuable: Asked;
+  let valuable: RequestedTerms;
 
   before(async () => {
     scene = await deploymentScene();
@@ -55,14 +55,14 @@ describe('service: a deployment is refused', function () {
 
   async function refused(expected: RegExp, changes: Parameters<DeploymentScene['run']>[2] = {}, from = deployer): Promise<void> {
     const directory = await scene.directory();
-    await assert.rejects(scene.run(from, directory, { ...changes, asked: { ...valuable, ...changes.asked } }), expected);
+    await assert.rejects(scene.run(from, directory, { ...changes, requested: { ...valuable, ...changes.requested } }), expected);
     assert.equal(await scene.nonceOf(from), 0, 'nothing was sent');
     assert.equal(existsSync(join(directory, 'deployment.json')), false, 'nothing was begun');
   }
 
   it('for a stablecoin that cannot be the collateral', async () => {
-    await refused(/^CannotDeploy: --collateral: collateral: there is no contract at 0x12/, { asked: { collateral: `0x${'12'.repeat(20)}` } });
-    await refused(/has no name\(\) or no symbol\(\), so it is not a token\n[^]*takes no permits \(ERC-2612\)/, { asked: { collateral: other } });
+    await refused(/^CannotDeploy: --collateral: collateral: there is no contract at 0x12/, { requested: { collateral: `0x${'12'.repeat(20)}` } });
+    await refused(/has no name\(\) or no symbol\(\), so it is not a token\n[^]*takes no permits \(ERC-2612\)/, { requested: { collateral: other } });
     await refused(/takes no permits/, { rpc: lying({ [selector('DOMAIN_SEPARATOR()')]: undefined }) });
     await refused(/it has 18 decimals, not 6/, { rpc: lying({ [selector('decimals()')]: word(18) }) });
     await refused(/its DOMAIN_SEPARATOR\(\) is not that of name/, { rpc: lying({ [selector('DOMAIN_SEPARATOR()')]: id('another') }) });
@@ -86,14 +86,14 @@ describe('service: a deployment is refused', function () {
 
   it('for an oracle that is not UMA\'s, or does not take the collateral', async () => {
     const abi = new Interface(optimisticOracle.abi as InterfaceAbi);
-    await refused(/^CannotDeploy: --oracle: there is no contract at 0x12/, { asked: { oracle: `0x${'12'.repeat(20)}` } });
+    await refused(/^CannotDeploy: --oracle: there is no contract at 0x12/, { requested: { oracle: `0x${'12'.repeat(20)}` } });
     await refused(new RegExp(['defaultIdentifier', 'getMinimumBond', 'getAssertion', 'settleAssertion', 'settleAndGetAssertionResult', 'disputeAssertion']
-      .map((method) => `--oracle: the contract at ${other} has no ${method}\\(\\) of UMA's Optimistic Oracle V3\n`).join('')), { asked: { oracle: other } });
+      .map((method) => `--oracle: the contract at ${other} has no ${method}\\(\\) of UMA's Optimistic Oracle V3\n`).join('')), { requested: { oracle: other } });
     await refused(/has no settleAssertion\(\) of UMA/, { rpc: lying({ [abi.getFunction('settleAssertion')!.selector]: undefined }) });
     // The oracle that is there takes another stablecoin only.
     const { chain: { contracts } } = await scene.run(scene.accounts[8]!, await scene.directory());
     const another = { collateral: getAddress(contracts.collateral) };
-    await refused(/--oracle: it refuses assertions with a bond in the collateral 0x\w+: UnsupportedCurrency/, { asked: another });
+    await refused(/--oracle: it refuses assertions with a bond in the collateral 0x\w+: UnsupportedCurrency/, { requested: another });
     const unsupported = `0x08c379a0${word('Unsupported currency', 'string').slice(2)}`;
     const uma = scene.node((ask, method, params) => (params[0] as { data?: string } | undefined)?.data?.startsWith(abi.getFunction('assertTruth')!.selector)
       ? Promise.reject(new RpcError(method, 3, 'execution reverted: Unsupported currency', unsupported))
@@ -103,12 +103,12 @@ describe('service: a deployment is refused', function () {
 
   it('for a bond that the oracle or the factory does not take', async () => {
     const LEAST = 5_000_000n;
-    await refused(/^CannotDeploy: --bond: 4 is less than the oracle asks for, which is 5\n/, { asked: { bond: LEAST - 1_000_000n } });
-    await refused(/^CannotDeploy: --bond: 100001 is more than a market may have, which is 100000\n/, { asked: { bond: 100_001_000_000n } });
+    await refused(/^CannotDeploy: --bond: 4 is less than the oracle asks for, which is 5\n/, { requested: { bond: LEAST - 1_000_000n } });
+    await refused(/^CannotDeploy: --bond: 100001 is more than a market may have, which is 100000\n/, { requested: { bond: 100_001_000_000n } });
     // UMA's oracle has a stablecoin's fee from the first assertion or syncUmaParams on: until then it asks for nothing, and refuses a proposal.
     const said: string[] = [];
     await refused(/^CannotDeploy: --bond: 499\.99 is less than the oracle asks for, which is 500\n/, {
-      asked: { bond: 499_990_000n }, rpc: lying(UMA_UNSYNCED), say: (line) => { said.push(line); },
+      requested: { bond: 499_990_000n }, rpc: lying(UMA_UNSYNCED), say: (line) => { said.push(line); },
     });
     const sync = new Interface(['function syncUmaParams(bytes32, address)']).encodeFunctionData('syncUmaParams', [id('ASSERT_TRUTH'), collateral]);
     assert.deepEqual(said.filter((line) => line.includes('syncUmaParams')), [
@@ -142,15 +142,17 @@ describe('service: a deployment is refused', function () {
     const { address } = deployer;
     await refused(new RegExp(['--collateral: give the address', '--operator: give an address', '--creator: give an address', '--quick-operator: give an address',
       '--admin: give an address', '--dispute-window: is 7200 s on every chain that is not a testnet, not 60 s'].join('[^]*')),
-    { asked: { ...Object.fromEntries(['collateral', 'operator', 'creator', 'quickOperator', 'admin'].map((name) => [name, undefined])), disputeWindowS: 60 } });
-    await refused(/^CannotDeploy: --operator: is the deployer, which is to keep no role/, { asked: { operator: address } });
-    await refused(/^CannotDeploy: --creator: is the administrator too/, { asked: { creator: valuable.admin! } });
-    await refused(/^CannotDeploy: --relayer: is the operator too/, { asked: { relayer: valuable.operator! } });
-    await refused(/^CannotDeploy: --quick-operator: is the operator too/, { asked: { quickOperator: valuable.operator! } });
-    await refused(/^CannotDeploy: --quick-operator: is the relayer too/, { asked: { relayer: valuable.quickOperator! } });
-    await refused(/^CannotDeploy: --quick-operator: is the operator too/, { asked: { testnet: true, operator: address, quickOperator: address } });
+    { requested: { ...Object.fromEntries(['collateral', 'operator', 'creator', 'quickOperator', 'admin'].map((name) => [name, undefined])), disputeWindowS: 60 } });
+    await refused(/^CannotDeploy: --operator: is the deployer, which is to keep no role/, { requested: { operator: address } });
+    await refused(/^CannotDeploy: --creator: is the administrator too/, { requested: { creator: valuable.admin! } });
+    await refused(/^CannotDeploy: --relayer: is the operator too/, { requested: { relayer: valuable.operator! } });
+    await refused(/^CannotDeploy: --quick-operator: is the operator too/, { requested: { quickOperator: valuable.operator! } });
+    await refused(/^CannotDeploy: --quick-operator: is the relayer too/, { requested: { relayer: valuable.quickOperator! } });
+    await refused(/^CannotDeploy: --quick-operator: is the operator too/, {
+      requested: { testnet: true, operator: address, quickOperator: address },
+    });
     const polygon = { ...scene.rpc, chainId: 137 };
-    await refused(/^CannotDeploy: --testnet: chain 137 \(Polygon\) is not a test network$/, { asked: { testnet: true }, rpc: polygon });
+    await refused(/^CannotDeploy: --testnet: chain 137 \(Polygon\) is not a test network$/, { requested: { testnet: true }, rpc: polygon });
   });
 
   describe('npm run deploy', () => {

@@ -6,7 +6,7 @@ import type { HDNodeWallet } from 'ethers';
 import { createRpc } from '../../command/chain/rpc.js';
 import type { Rpc } from '../../command/chain/chain.js';
 import { lockDirectory } from '../../service/machine/directory-lock.js';
-import { planDeployment, type Terms } from '../../tools/deploy/plan.js';
+import { planDeployment, type DeployTerms } from '../../tools/deploy/plan.js';
 import { testChain } from '../support/chain.js';
 import { deploymentScene, hashOf, Killed, recordIn, type DeploymentScene } from '../support/deployment.js';
 
@@ -30,7 +30,7 @@ describe('service: a deployment that goes on', function () {
   async function runs(directory: string, node: () => Rpc): Promise<number> {
     for (let killed = 0; ; killed++) {
       try {
-        await scene.run(deployer, directory, { rpc: node(), asked: { admin } });
+        await scene.run(deployer, directory, { rpc: node(), requested: { admin } });
         return killed;
       } catch (error) {
         if (!(error instanceof Killed)) throw error;
@@ -47,7 +47,7 @@ describe('service: a deployment that goes on', function () {
 
   function planOf(firstNonce: number) {
     const { address } = deployer;
-    const terms: Terms = { operator: address, creator: address, quickOperator: address, admin, disputeWindowS: 7_200n, adminDelayS: 0n };
+    const terms: DeployTerms = { operator: address, creator: address, quickOperator: address, admin, disputeWindowS: 7_200n, adminDelayS: 0n };
     return planDeployment(address, firstNonce, terms);
   }
 
@@ -104,7 +104,7 @@ describe('service: a deployment that goes on', function () {
       return await ask(method, params);
     });
     const say = (line: string): void => { said.push(line); };
-    const { chain: { startBlock } } = await scene.run(deployer, directory, { rpc: node, confirmations: 4, asked: { admin }, say });
+    const { chain: { startBlock } } = await scene.run(deployer, directory, { rpc: node, confirmations: 4, requested: { admin }, say });
     assert.deepEqual([reverted, waits()], [true, 2]);
     await isWhole(directory);
     assert.ok(Number(await scene.rpc.request('eth_blockNumber', [])) >= startBlock + STEPS - 1 + 4);
@@ -118,7 +118,7 @@ describe('service: a deployment that goes on', function () {
       if (method === 'eth_blockNumber') await scene.chain.rpc('evm_mine');
       return await ask(method, params);
     });
-    await scene.run(deployer, directory, { rpc: node, asked: { admin } });
+    await scene.run(deployer, directory, { rpc: node, requested: { admin } });
     const [first, second, ...others] = recordIn(directory).attempts['0']!;
     assert.deepEqual([first!.txHash, others], [lost, []]);
     assert.ok(BigInt(second!.maxFeePerGas) * 8n >= BigInt(first!.maxFeePerGas) * 9n);
@@ -127,13 +127,13 @@ describe('service: a deployment that goes on', function () {
 
   it('is refused with other options, another key, another chain, another program\'s contracts, or while it is running', async () => {
     const directory = await scene.directory();
-    await scene.run(deployer, directory, { asked: { admin } });
+    await scene.run(deployer, directory, { requested: { admin } });
     const refused = (expected: RegExp, ...[from, changes]: [HDNodeWallet?, Parameters<DeploymentScene['run']>[2]?]) =>
-      assert.rejects(scene.run(from ?? deployer, directory, { asked: { admin }, ...changes }), expected);
+      assert.rejects(scene.run(from ?? deployer, directory, { requested: { admin }, ...changes }), expected);
     const other = scene.accounts[8]!;
-    const operated = { asked: { admin, operator: other.address } };
+    const operated = { requested: { admin, operator: other.address } };
     await refused(/^CannotDeploy: --operator was 0x\w+ when the deployment began, and is 0x\w+ now\n\(go on/, deployer, operated);
-    await refused(/--dispute-window was 7200 s when the deployment began, and is 60 s now/, deployer, { asked: { admin, disputeWindowS: 60 } });
+    await refused(/--dispute-window was 7200 s when the deployment began, and is 60 s now/, deployer, { requested: { admin, disputeWindowS: 60 } });
     await refused(/the deployer was 0x\w+ when the deployment began, and is 0x\w+ now/, other);
     const elsewhere = await testChain();
     const rpc = createRpc({ chainId: scene.rpc.chainId, urls: [elsewhere.url], now: () => 0, report: () => undefined });
@@ -157,13 +157,13 @@ describe('service: a deployment that goes on', function () {
     let sent = 0;
     const node = scene.node((ask, method, params) =>
       method === 'eth_sendRawTransaction' && ++sent === 3 ? Promise.reject(new Killed()) : ask(method, params));
-    await assert.rejects(scene.run(deployer, directory, { rpc: node, asked: { admin } }), Killed);
+    await assert.rejects(scene.run(deployer, directory, { rpc: node, requested: { admin } }), Killed);
     const { address } = deployer;
     const hides = scene.node(async (ask, method, params) => method === 'eth_getTransactionCount' ? '0x1' : await ask(method, params));
-    await assert.rejects(scene.run(deployer, directory, { rpc: hides, asked: { admin } }),
+    await assert.rejects(scene.run(deployer, directory, { rpc: hides, requested: { admin } }),
       /the node counts 1 transactions of 0x\w+, but 2 were mined: it is behind/);
     await scene.chain.rpc('eth_sendTransactionSync', [{ from: address, to: address, value: '0x1' }]);
-    await assert.rejects(scene.run(deployer, directory, { asked: { admin } }),
+    await assert.rejects(scene.run(deployer, directory, { requested: { admin } }),
       new RegExp(`^CannotDeploy: another transaction of ${address} has nonce 2, which "deploy Settlement" was to have: nothing else may send with that key`));
     assert.equal(await scene.nonceOf(deployer), 3);
   });

@@ -11,7 +11,7 @@ import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { readChainsFile } from '../../service/chains-file.js';
 import { ACCEPT_HAND_OVER, addressOnly, planOnly, type Deployment, type Planned } from '../../tools/deploy/deploy.js';
 import { resultText } from '../../tools/deploy/result-text.js';
-import type { Asked } from '../../tools/deploy/terms.js';
+import type { RequestedTerms } from '../../tools/deploy/terms.js';
 import { isCodeOf } from '../../tools/deploy/verify.js';
 import { deploymentScene, type DeploymentScene } from '../support/deployment.js';
 import { eventually, readiness } from '../support/exchange-on-chain.js';
@@ -42,11 +42,11 @@ describe('service: a deployment', function () {
       testnet: false, collateral: getAddress(collateral), oracle: getAddress(oracle), operator: address(operator), creator: address(creator),
       quickOperator: address(quickOperator), relayer: address(relayer), admin: address(admin),
     };
-    planned = await planOnly({ ...scene.deploying(addressOnly(deployer.address), join(directory, 'none')), asked: valuable });
-    done = await scene.run(deployer, directory, { asked: valuable });
+    planned = await planOnly({ ...scene.deploying(addressOnly(deployer.address), join(directory, 'none')), requested: valuable });
+    done = await scene.run(deployer, directory, { requested: valuable });
   });
   after(() => scene.stop());
-  let valuable: Asked & { readonly collateral: string; readonly oracle: string };
+  let valuable: RequestedTerms & { readonly collateral: string; readonly oracle: string };
 
   async function read(to: string, method: string, ...args: readonly unknown[]): Promise<readonly unknown[]> {
     const answer = await scene.rpc.request<string>('eth_call', [{ to, data: abi.encodeFunctionData(method, args) }, 'latest']);
@@ -146,13 +146,13 @@ describe('service: a deployment', function () {
   });
 
   it('run again sends nothing and says the same, until the administrator has accepted everything', async () => {
-    assert.deepEqual(await scene.run(deployer, directory, { asked: valuable }), done);
+    assert.deepEqual(await scene.run(deployer, directory, { requested: valuable }), done);
     await scene.chain.rpc('evm_increaseTime', [3 * DAY_S + 60]);
     await scene.chain.rpc('evm_mine');
     for (const [i, { address: to }] of done.handOvers.entries()) {
       const { status } = await scene.chain.rpc('eth_sendTransactionSync', [{ from: address(admin), to, data: ACCEPT_HAND_OVER }]) as { status: string };
       assert.equal(status, '0x1');
-      const now = await scene.run(deployer, directory, { asked: valuable });
+      const now = await scene.run(deployer, directory, { requested: valuable });
       assert.deepEqual(now.handOvers, done.handOvers.slice(i + 1));
       assert.deepEqual(await read(to, 'defaultAdmin'), [address(admin)]);
     }
@@ -161,7 +161,7 @@ describe('service: a deployment', function () {
 
   it('leaves a role to the deployer that nobody else is named for, beside another one who has it, too', async () => {
     const own = scene.accounts[7]!;
-    const { roles } = await scene.run(own, await scene.directory(), { asked: { quickOperator: address(quickOperator) } });
+    const { roles } = await scene.run(own, await scene.directory(), { requested: { quickOperator: address(quickOperator) } });
     assert.deepEqual(roles.filter(({ role }) => role === 'CREATOR_ROLE').map(({ holder }) => holder), [own.address, address(quickOperator)]);
   });
 
@@ -170,9 +170,11 @@ describe('service: a deployment', function () {
     const snapshot = await scene.chain.rpc('evm_snapshot');
     const data = abi.encodeFunctionData('revokeRole', [id('OPERATOR_ROLE'), address(operator)]);
     await scene.chain.rpc('eth_sendTransactionSync', [{ from: address(admin), to: settlement, data }]);
-    await assert.rejects(scene.run(deployer, directory, { asked: valuable }), new RegExp(`^CannotDeploy: Settlement: ${address(operator)} does not have OPERATOR_ROLE\n`));
+    await assert.rejects(scene.run(deployer, directory, { requested: valuable }), new RegExp(`^CannotDeploy: Settlement: ${address(operator)} does not have OPERATOR_ROLE\n`));
     await scene.chain.rpc('anvil_setCode', [quickResolver, await scene.rpc.request('eth_getCode', [settlement, 'latest'])]);
-    await assert.rejects(scene.run(deployer, directory, { asked: valuable }), /QuickResolver: the code at 0x\w+ is not what the sources compile to/);
+    await assert.rejects(
+      scene.run(deployer, directory, { requested: valuable }), /QuickResolver: the code at 0x\w+ is not what the sources compile to/,
+    );
     await scene.chain.rpc('evm_revert', [snapshot]);
   });
 

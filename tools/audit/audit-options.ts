@@ -1,13 +1,13 @@
 /** What an audit is asked to do, and where it stands at its end. */
 import type { Rpc } from '../../command/chain/chain.js';
-import type { Beyond } from './chain/beyond.js';
+import type { ChainTail } from './chain/chain-tail.js';
 import type { ChainAudit } from './chain/chain-audit.js';
 import type { Difference } from './difference.js';
 import type { Replay } from './replay.js';
-import type { HistorySource } from './source/source.js';
+import type { AuditSource } from './source/source.js';
 
 export interface AuditOptions {
-  readonly source: HistorySource;
+  readonly source: AuditSource;
   /** By chain id; the chains of the description without one here are not compared. */
   readonly rpcs?: ReadonlyMap<number, Rpc>;
   /** Threads that check signatures; 0: signatures are not checked. Absent: all cores but one. */
@@ -32,10 +32,10 @@ export interface AuditOptions {
 export type Stage = 'records' | 'blocks' | 'tail' | 'read models';
 
 /** Where the audit stands at its end. */
-export interface Ended {
+export interface AuditEnd {
   readonly replay: Replay;
   readonly chains: readonly ChainAudit[];
-  readonly beyond: ReadonlyMap<number, Beyond>;
+  readonly tails: ReadonlyMap<number, ChainTail>;
   readonly rows: number;
   readonly difference: Difference | undefined;
   readonly resumedAt: number;

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Rpc } from '../../command/chain/chain.js';
-import { formatDigest } from '../../engine/records/digest.js';
+import { formatDigest } from '../../engine/records/codec.js';
 import { projections } from '../../projections/catalogue.js';
-import type { Beyond } from './chain/beyond.js';
+import type { ChainTail } from './chain/chain-tail.js';
 import { createChainAudit, type ChainAudit } from './chain/chain-audit.js';
 import { finalBlock } from './chain/chain-reader.js';
 import { openPositionStore, type PositionStore } from './chain/position-store.js';
 import { checkBelongs, loadCheckpoint, saveCheckpoint } from './checkpoint.js';
-import type { AuditOptions, Ended } from './audit-options.js';
+import type { AuditOptions, AuditEnd } from './audit-options.js';
 import { CannotAudit, Differs, earlier, stopIfAsked, type Difference } from './difference.js';
 import { findings } from './findings.js';
 import { openIdStore, type IdStore } from './records/id-store.js';
@@ -22,7 +22,7 @@ import { createReplay, settled, type Replay } from './replay.js';
 import type { AuditReport } from './report.js';
 import { unsupportedSync } from './synced-by-history.js';
 import { createSignaturePool, type SignaturePool } from './signatures/signature-pool.js';
-import type { HistorySource } from './source/source.js';
+import type { AuditSource } from './source/source.js';
 
 const CHECKPOINT_EVERY = 500_000;
 
@@ -81,13 +81,13 @@ function openPlaces({ rpcs, checkpoint }: AuditOptions): Places {
   };
 }
 
-async function run(options: AuditOptions, signatures: SignaturePool | undefined, places: Places): Promise<Ended> {
+async function run(options: AuditOptions, signatures: SignaturePool | undefined, places: Places): Promise<AuditEnd> {
   const { source, rpcs = new Map<number, Rpc>(), checkpoint, unsignedCancels = false, patienceMs, passedOverAnchors = new Set<string>() } = options;
   const passedOver = { passOverAnchors: [...passedOverAnchors], passOverFills: [...options.passedOverFills ?? []] };
   const compared = [...rpcs].map(([chainId, rpc]) => ({ rpc, patienceMs, chain: { ...chainNamed(source, chainId), ...passedOver } }));
   const heads = new Map(await Promise.all(compared.map(async (each) => [each.chain.chainId, await finalBlock(each)] as const)));
-  const grounds = groundsOf(options);
-  const kept = checkpoint === undefined ? undefined : await loadCheckpoint(checkpoint.path, grounds);
+  const scope = scopeOf(options);
+  const kept = checkpoint === undefined ? undefined : await loadCheckpoint(checkpoint.path, scope);
   if (checkpoint !== undefined && kept !== undefined) await checkBelongs(checkpoint.path, kept, source);
   const { store, ids } = places.open(kept?.position ?? 0);
   if (kept !== undefined && store !== undefined && kept.position > 0 && store.digestAt(kept.position - 1) !== kept.digest) {
@@ -111,7 +111,7 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
       store?.flush();
       ids.flush();
       const { engine, counts, synced, relays } = replay;
-      await saveCheckpoint(checkpoint.path, engine, { grounds, counts, synced, relays, chains: chains.map((chain) => chain.progress()) });
+      await saveCheckpoint(checkpoint.path, engine, { scope, counts, synced, relays, chains: chains.map((chain) => chain.progress()) });
     };
   // Also shows at once that the file can be written.
   if (kept === undefined) await save?.();
@@ -131,10 +131,10 @@ interface Auditing {
 }
 
 /** The replay, then what is left of the chains, then the read models: each only while nothing differs. */
-async function toTheEnd(auditing: Auditing): Promise<Pick<Ended, 'difference' | 'beyond' | 'rows'>> {
+async function toTheEnd(auditing: Auditing): Promise<Pick<AuditEnd, 'difference' | 'tails' | 'rows'>> {
   const { options: { source, databaseUrl } } = auditing;
   let live: LiveReadModels | undefined;
-  const beyond = new Map<number, Beyond>();
+  const tails = new Map<number, ChainTail>();
   let rows = 0;
   try {
     let difference = await replayTo(auditing, source.length);
@@ -142,9 +142,9 @@ async function toTheEnd(auditing: Auditing): Promise<Pick<Ended, 'difference' | 
       live = await pinReadModels(databaseUrl, projections);
       difference = await replayTo(auditing, await endFor(live, auditing));
     }
-    difference ??= await finishChains(auditing, beyond);
+    difference ??= await finishChains(auditing, tails);
     if (difference === undefined && live !== undefined) ({ rows, difference } = await compareReadModels(live, auditing));
-    return { difference, beyond, rows };
+    return { difference, tails, rows };
   } finally {
     await live?.close();
   }
@@ -187,7 +187,7 @@ async function replayTo(auditing: Auditing, to: number | undefined): Promise<Dif
 }
 
 /** What the history says of holdings, by its own facts. What differs already is told, whatever the source does not tell any more. */
-async function unsupported(replay: Replay, source: HistorySource, found: Difference | undefined): Promise<Difference | undefined> {
+async function unsupported(replay: Replay, source: AuditSource, found: Difference | undefined): Promise<Difference | undefined> {
   try {
     const difference = await unsupportedSync(replay.synced, source);
     if (difference === undefined) replay.syncedCompared();
@@ -220,16 +220,16 @@ async function endFor({ projections: pinned }: LiveReadModels, { options: { sour
   throw new CannotAudit(`the read models are at position ${furthest}, and ${source.name} ends at ${length}: they were made from another history`);
 }
 
-async function finishChains(auditing: Auditing, beyond: Map<number, Beyond>): Promise<Difference | undefined> {
+async function finishChains(auditing: Auditing, tails: Map<number, ChainTail>): Promise<Difference | undefined> {
   const { options, replay: { view }, chains, heads } = auditing;
   let first: Difference | undefined;
   for (const chain of chains) {
     try {
       const head = heads.get(chain.chainId) ?? 0;
-      const { difference, beyond: behind } = await chain.finish(view.position, head, (block) => options.onProgress?.('blocks', block, head));
+      const { difference, tail } = await chain.finish(view.position, head, (block) => options.onProgress?.('blocks', block, head));
       first = earlier(first, difference);
-      beyond.set(chain.chainId, behind);
-      if (difference === undefined) await mustReach(options, chain.chainId, behind);
+      tails.set(chain.chainId, tail);
+      if (difference === undefined) await mustReach(options, chain.chainId, tail);
     } catch (error) {
       if (error instanceof Differs) first = earlier(first, error.difference);
       else if (first === undefined) throw error;
@@ -239,7 +239,7 @@ async function finishChains(auditing: Auditing, beyond: Map<number, Beyond>): Pr
 }
 
 /** What was anchored before the audit began must be in the service's history by now, or soon: an engine may record its outcomes a little later. */
-async function mustReach({ source, patienceMs = 30_000, onProgress, signal }: AuditOptions, chainId: number, { anchored }: Beyond): Promise<void> {
+async function mustReach({ source, patienceMs = 30_000, onProgress, signal }: AuditOptions, chainId: number, { anchored }: ChainTail): Promise<void> {
   if (anchored === undefined || source.newLength === undefined) return;
   const end = performance.now() + patienceMs;
   let length = await source.newLength();
@@ -271,14 +271,14 @@ async function compareReadModels(live: LiveReadModels, { options: { source, onPr
   }
 }
 
-function chainNamed({ name, described }: HistorySource, chainId: number) {
+function chainNamed({ name, described }: AuditSource, chainId: number) {
   const chain = described?.chains.find((each) => each.chainId === chainId);
   if (chain !== undefined) return chain;
   throw new CannotAudit(`--rpc ${chainId}: ${name} names no contracts on chain ${chainId}; its chains are ${described?.chains.map((each) => each.chainId).join(', ') ?? ''}`);
 }
 
 /** What must be the same for an audit to go on from a checkpoint. */
-function groundsOf({
+function scopeOf({
   source: { described }, rpcs, threads, unsignedCancels = false, passedOverAnchors = new Set(), passedOverFills = new Set(),
 }: AuditOptions): string {
   return JSON.stringify({

@@ -1,16 +1,16 @@
 /** An audit's checkpoint: the engine's state, how far everything was checked, and what was counted; one file, replaced atomically. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { formatDigest } from '../../engine/records/digest.js';
+import { formatDigest } from '../../engine/records/codec.js';
 import type { Engine } from '../../engine/run/engine.js';
 import { decodeSnapshot, encodeSnapshot, type Restored } from '../../engine/run/snapshot.js';
 import { viewOf } from '../../engine/run/view.js';
 import { replaceDurably } from '../../service/machine/durable-files.js';
 import type { ChainProgress } from './chain/chain-audit.js';
-import type { BegunRelay } from './chain/relays.js';
-import type { SyncedPosition } from './chain/synced-positions.js';
+import type { OpenRelayRecord } from './chain/relays.js';
+import type { RecordedSync } from './chain/synced-positions.js';
 import { CannotAudit, Differs } from './difference.js';
-import type { HistorySource } from './source/source.js';
+import type { AuditSource } from './source/source.js';
 
 /** What the audit has counted itself. */
 export interface Counts {
@@ -28,26 +28,26 @@ export interface Counts {
   readonly syncedPositions: number;
 }
 
-export interface Checkpoint {
+export interface AuditCheckpoint {
   /** The next position, and the digest before it. */
   readonly position: number;
   readonly digest: string;
   /** What was checked, and against which domains and contracts: an audit with other checks may not go on from here. */
-  readonly grounds: string;
+  readonly scope: string;
   readonly counts: Counts;
   readonly chains: readonly ChainProgress[];
   /** Holdings that the history must support, and that were not compared yet. */
-  readonly synced: readonly SyncedPosition[];
+  readonly synced: readonly RecordedSync[];
   /** Requests to the relayer that have not ended. */
-  readonly relays: readonly BegunRelay[];
+  readonly relays: readonly OpenRelayRecord[];
 }
 
-const FORMAT = 'prediction-exchange audit checkpoint 2';
+const FORMAT = 'prediction-exchange audit checkpoint 3';
 const CHECKSUM_BYTES = 32;
 
 /** Throws CannotAudit when the file cannot be written. */
-export async function saveCheckpoint(path: string, engine: Engine, told: Pick<Checkpoint, 'grounds' | 'counts' | 'chains' | 'synced' | 'relays'>): Promise<void> {
-  const head: Checkpoint = { position: viewOf(engine).position, digest: formatDigest(engine.digest), ...told };
+export async function saveCheckpoint(path: string, engine: Engine, parts: Pick<AuditCheckpoint, 'scope' | 'counts' | 'chains' | 'synced' | 'relays'>): Promise<void> {
+  const head: AuditCheckpoint = { position: viewOf(engine).position, digest: formatDigest(engine.digest), ...parts };
   const body = Buffer.concat([Buffer.from(`${FORMAT}\n${JSON.stringify(head)}\n`), encodeSnapshot(engine)]);
   await replaceDurably(path, Buffer.concat([createHash('sha256').update(body).digest(), body])).catch((cause: unknown) => {
     throw new CannotAudit(`the checkpoint ${path} cannot be written: ${(cause as Error).message}`, { cause });
@@ -55,7 +55,7 @@ export async function saveCheckpoint(path: string, engine: Engine, told: Pick<Ch
 }
 
 /** Undefined where there is no file. Throws CannotAudit for a file that is damaged, or that other checks or another program wrote. */
-export async function loadCheckpoint(path: string, grounds: string): Promise<(Checkpoint & { readonly restored: Restored }) | undefined> {
+export async function loadCheckpoint(path: string, scope: string): Promise<(AuditCheckpoint & { readonly restored: Restored }) | undefined> {
   const data = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw new CannotAudit(`the checkpoint ${path} cannot be read: ${error.message}`, { cause: error });
@@ -66,8 +66,8 @@ export async function loadCheckpoint(path: string, grounds: string): Promise<(Ch
   if (!createHash('sha256').update(body).digest().equals(data.subarray(0, CHECKSUM_BYTES))) return refuse('it is damaged');
   const [formatEnd, headEnd] = [body.indexOf('\n'), body.indexOf('\n', FORMAT.length + 1)];
   if (body.toString('utf8', 0, formatEnd) !== FORMAT) return refuse('another version of this program wrote it');
-  const head = JSON.parse(body.toString('utf8', formatEnd + 1, headEnd)) as Checkpoint;
-  if (head.grounds !== grounds) return refuse('it belongs to an audit with other checks, or of an exchange with other contracts or signing domains');
+  const head = JSON.parse(body.toString('utf8', formatEnd + 1, headEnd)) as AuditCheckpoint;
+  if (head.scope !== scope) return refuse('it belongs to an audit with other checks, or of an exchange with other contracts or signing domains');
   const restored = decodeSnapshot(Buffer.from(body.subarray(headEnd + 1)));
   if (restored === undefined) return refuse('a version of this program with other rules wrote it');
   return { ...head, restored };
@@ -76,7 +76,7 @@ export async function loadCheckpoint(path: string, grounds: string): Promise<(Ch
 const DIGEST_AT_END = /,"digest":"(0x[0-9a-f]{64})"\}$/;
 
 /** Throws CannotAudit unless the source has the checkpoint's digest before its position. */
-export async function checkBelongs(path: string, { position, digest }: Pick<Checkpoint, 'position' | 'digest'>, source: HistorySource): Promise<void> {
+export async function checkBelongs(path: string, { position, digest }: Pick<AuditCheckpoint, 'position' | 'digest'>, source: AuditSource): Promise<void> {
   if (position === 0) return;
   const found = await digestBefore(source, position);
   if (found === digest) return;
@@ -84,7 +84,7 @@ export async function checkBelongs(path: string, { position, digest }: Pick<Chec
     + 'if this history was audited before, it was rewritten since: keep the checkpoint, and audit from position 0 with another one');
 }
 
-async function digestBefore(source: HistorySource, position: number): Promise<string | undefined> {
+async function digestBefore(source: AuditSource, position: number): Promise<string | undefined> {
   if (source.length !== undefined && position > source.length) return undefined;
   try {
     for await (const [line] of source.lines(position - 1, position)) return DIGEST_AT_END.exec(line?.toString() ?? '')?.[1];

@@ -1,10 +1,10 @@
 /** What an audit's end means for each check: counts, checks that were not made and why, and what a reader should know beside them. */
-import { formatDigest } from '../../engine/records/digest.js';
-import type { AuditOptions, Ended } from './audit-options.js';
+import { formatDigest } from '../../engine/records/codec.js';
+import type { AuditOptions, AuditEnd } from './audit-options.js';
 import type { CheckName } from './difference.js';
 import { checkReports, type AuditReport } from './report.js';
 
-export function findings(options: AuditOptions, ended: Ended, seconds: number): AuditReport {
+export function findings(options: AuditOptions, ended: AuditEnd, seconds: number): AuditReport {
   const { replay: { engine, view, counts }, chains, difference, resumedAt, rows } = ended;
   // A record that differs was taken by the engine, and is not counted.
   const records = difference?.place.position === undefined ? view.position : Math.min(view.position, difference.place.position);
@@ -22,7 +22,7 @@ export function findings(options: AuditOptions, ended: Ended, seconds: number): 
     difference: difference ?? null, notes: notesOf(options, ended), seconds: Math.round(seconds * 10) / 10,
   };
 
-  function digestOf({ difference: found }: Ended): string {
+  function digestOf({ difference: found }: AuditEnd): string {
     return found === undefined ? formatDigest(engine.digest) : '(not all records agree)';
   }
 }
@@ -48,7 +48,7 @@ function unmade({ source, threads, rpcs, databaseUrl }: AuditOptions): { readonl
   return { notMade, partly };
 }
 
-function notesOf({ source }: AuditOptions, { replay: { counts }, chains, beyond, difference }: Ended): string[] {
+function notesOf({ source }: AuditOptions, { replay: { counts }, chains, tails, difference }: AuditEnd): string[] {
   const open = counts.matchedFills - counts.settledFills - counts.failedFills;
   const notes = [
     ...open > 0 ? [`${open} of ${counts.matchedFills} fills were matched and neither settled nor failed at the audited end`] : [],
@@ -57,11 +57,11 @@ function notesOf({ source }: AuditOptions, { replay: { counts }, chains, beyond,
     ...counts.permits > 0 ? [`${counts.permits} permits sent with orders were not checked: the stablecoin checks them, and a wrong one has no effect`] : [],
     ...source.length === undefined && difference === undefined ? ['the file does not say how many records there are: records may be missing at its end'] : [],
   ];
-  for (const { chainId, counts: { passedOver, passedOverFills, alarms } } of chains) {
+  for (const { chainId, counts: { passedOver, passedOverFills, alerts } } of chains) {
     if (passedOver > 0) notes.push(`chain ${chainId}: ${passedOver} anchors differ from the history, and were passed over: the history says so (AnchorPassedOver), and so does this audit (--pass-over-anchor)`);
     if (passedOverFills > 0) notes.push(`chain ${chainId}: ${passedOverFills} fills on the chain are not those that were matched; the history passes them over, and so does this audit (--pass-over-fill)`);
-    if (alarms > 0) notes.push(`chain ${chainId}: ${alarms} events of the contracts are of a form that no history can record`);
-    const { finalBlock = 0, blocks = 0, events = 0, anchored } = beyond.get(chainId) ?? {};
+    if (alerts > 0) notes.push(`chain ${chainId}: ${alerts} events of the contracts are of a form that no history can record`);
+    const { finalBlock = 0, blocks = 0, events = 0, anchored } = tails.get(chainId) ?? {};
     if (blocks > 0) {
       notes.push(`chain ${chainId}: the audited history ends before block ${finalBlock - blocks + 1}; ${blocks} final blocks with ${events} events of the contracts come after it`
         + (anchored === undefined ? '' : `; they anchor position ${anchored}, which is after the audited end`));

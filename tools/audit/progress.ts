@@ -6,7 +6,7 @@ export interface ProgressSink {
   readonly columns?: number | undefined;
 }
 
-export interface Progress {
+export interface AuditProgress {
   /** So many of `total` are done; a total of undefined is not known. */
   update(done: number, total: number | undefined): void;
   /** Removes the bar, so that other text can be written. */
@@ -20,7 +20,7 @@ const WIDTH = 30;
 /** `nowMs` is a clock that never goes back. `from` is what was done before. `atOnce`: the first line comes with the first update. */
 export function createProgress({ sink, nowMs, what, from = 0, atOnce = false }: {
   readonly sink: ProgressSink; readonly nowMs: () => number; readonly what: string; readonly from?: number; readonly atOnce?: boolean;
-}): Progress {
+}): AuditProgress {
   const began = nowMs();
   const isTerminal = sink.isTTY === true;
   let shownMs = isTerminal || atOnce ? -Infinity : began;

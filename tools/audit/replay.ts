@@ -1,5 +1,5 @@
 /** Replays a history from its source: every record through its checks, in bounded memory, with checkpoints on the way. */
-import type { QuickDecision } from '../../command/indexer/checks/told-resolution.js';
+import type { QuickDecision } from '../../command/indexer/checks/chain-resolution.js';
 import type { CancelAfter, CancelAll, CancelOrder, CancelOrders, Command, ReduceOrder, SyncPosition } from '../../engine/records/commands.js';
 import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
@@ -8,9 +8,9 @@ import { viewOf, type EngineView } from '../../engine/run/view.js';
 import type { ChainAudit } from './chain/chain-audit.js';
 import type { PositionStore } from './chain/position-store.js';
 import { factIn } from './chain/recorded-facts.js';
-import { createRelays, type BegunRelay } from './chain/relays.js';
-import type { SyncedPosition } from './chain/synced-positions.js';
-import type { Checkpoint, Counts } from './checkpoint.js';
+import { createRelays, type OpenRelayRecord } from './chain/relays.js';
+import type { RecordedSync } from './chain/synced-positions.js';
+import type { AuditCheckpoint, Counts } from './checkpoint.js';
 import { Differs, earlier, type Difference } from './difference.js';
 import type { IdStore } from './records/id-store.js';
 import { createRecordCheck, type CheckedRecord, type RecordCheck } from './records/record-check.js';
@@ -36,11 +36,11 @@ export interface Replay {
   readonly view: EngineView;
   readonly counts: Counts;
   /** Holdings taken over from chains that are not compared, in order: the history itself must support them. */
-  readonly synced: readonly SyncedPosition[];
+  readonly synced: readonly RecordedSync[];
   /** These holdings have been compared. */
   syncedCompared(): void;
   /** Requests to the relayer that have not ended. */
-  readonly relays: readonly BegunRelay[];
+  readonly relays: readonly OpenRelayRecord[];
   /** Checks the next lines. Throws Differs, CannotAudit; other work on earlier records may still be going on then. */
   take(lines: readonly Buffer[]): Promise<void>;
 }
@@ -53,7 +53,7 @@ const NOTHING_COUNTED: Counts = {
 type Own = Record<Exclude<keyof Counts, 'ids' | 'events'>, number>;
 
 /** Begins at position 0, or where a checkpoint was taken. `connect` gets the engine's view and gives what works beside the replay. */
-export function createReplay(connect: (view: EngineView) => ReplayParts, from?: Checkpoint & { readonly restored: Restored }): Replay {
+export function createReplay(connect: (view: EngineView) => ReplayParts, from?: AuditCheckpoint & { readonly restored: Restored }): Replay {
   const engine = createEngine(from?.restored.state, from?.restored.digest);
   const view = viewOf(engine);
   const parts = connect(view);
@@ -61,7 +61,7 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
   const check: RecordCheck = createRecordCheck(engine, counted);
   const relays = createRelays(view, from?.relays ?? []);
   const decisions = createQuickDecisions(view);
-  let synced: SyncedPosition[] = [...from?.synced ?? []];
+  let synced: RecordedSync[] = [...from?.synced ?? []];
   const following: Following = { view, parts, own: { ...counted }, addSynced: (sync) => { synced.push(sync); } };
 
   function take(line: Buffer): void {
@@ -103,7 +103,7 @@ interface Following {
   readonly view: EngineView;
   readonly parts: ReplayParts;
   readonly own: Own;
-  readonly addSynced: (sync: SyncedPosition) => void;
+  readonly addSynced: (sync: RecordedSync) => void;
 }
 
 function considerEvent(event: Event, position: number, { own, parts }: Following): void {
@@ -174,7 +174,7 @@ function considerSync(command: SyncPosition, position: number, { view, parts, ow
   own.syncedPositions++;
   const { chainId = -1, tokens } = view.market(marketId) ?? {};
   const ids = tokens === undefined ? null : [String(tokens[0]), String(tokens[1])] as const;
-  const sync: SyncedPosition = { kind: 'sync', position, marketId, user, yes, no, block, tokens: ids };
+  const sync: RecordedSync = { kind: 'sync', position, marketId, user, yes, no, block, tokens: ids };
   const chain = parts.chainOf(chainId);
   if (chain === undefined) addSynced(sync);
   else chain.claim(sync);

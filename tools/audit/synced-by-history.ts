@@ -2,8 +2,8 @@
 import type { Event } from '../../engine/records/events.js';
 import { Differs, type Difference } from './difference.js';
 import { splitLine } from './records/record-check.js';
-import type { SyncedPosition } from './chain/synced-positions.js';
-import type { HistorySource } from './source/source.js';
+import type { RecordedSync } from './chain/synced-positions.js';
+import type { AuditSource } from './source/source.js';
 
 type Moved = Extract<Event, { type: 'FillSettled' | 'SharesTransferred' | 'PositionSynced' }>;
 type Held = [yes: bigint, no: bigint];
@@ -14,7 +14,7 @@ const MOVES = ['FillSettled', 'SharesTransferred', 'PositionSynced'].map((type) 
  * The first of these positions that the history's own facts do not give; undefined when there is none. Reads the history once more, up to the
  * last of them, since nobody knows beforehand whose holdings will be wanted. Throws CannotAudit.
  */
-export async function unsupportedSync(synced: readonly SyncedPosition[], source: HistorySource): Promise<Difference | undefined> {
+export async function unsupportedSync(synced: readonly RecordedSync[], source: AuditSource): Promise<Difference | undefined> {
   const last = synced.at(-1);
   if (last === undefined) return undefined;
   const held = new Map<string, Held>(synced.map((sync) => [keyOf(sync), [0n, 0n]]));
@@ -68,7 +68,7 @@ function apply(event: Moved, all: ReadonlyMap<string, Held>): void {
   }
 }
 
-function confirm({ position, marketId, user, block, yes, no }: SyncedPosition, [heldYes, heldNo]: Held): void {
+function confirm({ position, marketId, user, block, yes, no }: RecordedSync, [heldYes, heldNo]: Held): void {
   if (String(heldYes) === yes && String(heldNo) === no) return;
   throw new Differs({
     check: 'syncedPositions', place: { position, block }, expected: { yesShares: String(heldYes), noShares: String(heldNo) }, found: { yesShares: yes, noShares: no },

@@ -1,11 +1,10 @@
 /** Backs up the log of a running exchange, checks a backup by replaying it, and restores one into an empty log, whatever the store. */
-import { LARGEST_APPEND } from '../../engine/log/append-check.js';
-import { fewerCommands } from '../../engine/log/known.js';
+import { LARGEST_APPEND } from '../../engine/log/appender.js';
+import { fewerCommands } from '../../engine/log/tail.js';
 import { WrongPosition, type Log, type LogRecord, type NewRecord, type Stream } from '../../engine/log/log.js';
-import { decodeOutcome } from '../../engine/records/codec.js';
+import { decodeOutcome, formatDigest } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { HistoryDiffers } from '../../engine/run/history-differs.js';
-import { formatDigest } from '../../engine/records/digest.js';
 import { readBackupFile, writeBackupFile, type BackupEntry, type Lengths } from './backup-file.js';
 
 /** How far a history goes, and the digest of all commands in it. */
@@ -67,7 +66,7 @@ export async function checkBackup(path: string): Promise<Replayed> {
 }
 
 /** What a restore found in the log besides: the records that an interrupted restore of the same file had written. */
-export interface Restored extends Replayed {
+export interface RestoredLog extends Replayed {
   readonly found: Lengths;
 }
 
@@ -84,7 +83,7 @@ export class LogNotEmpty extends Error {
  * Checks the file, then appends all of it at exactly its positions. A restore of the same file that was interrupted is completed. Throws
  * BadBackup, HistoryDiffers, LogNotEmpty, and an error that says so when somebody else appends meanwhile.
  */
-export async function restoreBackup(log: Log, path: string): Promise<Restored> {
+export async function restoreBackup(log: Log, path: string): Promise<RestoredLog> {
   const replayed = await checkBackup(path);
   const found = await lengthsOf(log);
   const position = await firstDifference(log, path, found);

@@ -1,9 +1,9 @@
 /** Acts of two wallets without gas in any market: they approve and permit, split, trade, and the fill settles. */
 import type { Wallet } from 'ethers';
-import type { Market } from './api.js';
+import type { ApiMarket } from './api.js';
 import { MINTED, type GaslessScene } from './life-scene.js';
 import { given, say, shown } from './progress.js';
-import { BOUGHT, costAt, settledTrade, showAnchor, showBalances, showExposure, trade, type Traded } from './trade.js';
+import { BOUGHT, costAt, settledTrade, showAnchor, showBalances, showExposure, trade, type DemoTrade } from './trade.js';
 
 /** What a wallet splits in a market. */
 export interface Split {
@@ -27,7 +27,7 @@ export async function approve({ chain, side, relayer, seller }: Pick<GaslessScen
 }
 
 /** They split, each in one market. */
-export async function split({ api, side, relayer }: Pick<GaslessScene, 'api' | 'side' | 'relayer'>, splits: readonly (Split & { readonly market: Market })[]): Promise<void> {
+export async function split({ api, side, relayer }: Pick<GaslessScene, 'api' | 'side' | 'relayer'>, splits: readonly (Split & { readonly market: ApiMarket })[]): Promise<void> {
   await Promise.all(splits.map(({ name, wallet, market, amount }) => relayer.perform(`the ${name} has ${shown(amount)} YES and ${shown(amount)} NO`, {
     action: 'ctf-split', body: relayer.bodies.sets(wallet, 'ctf-split', { conditionId: market.id, amount: BigInt(amount) }),
     isSo: async () => {
@@ -41,7 +41,7 @@ export async function split({ api, side, relayer }: Pick<GaslessScene, 'api' | '
 }
 
 /** They trade, and the fill settles on the chain. `spent`: what the wallets have split before, of all markets. */
-export async function tradeAndSettle(scene: GaslessScene, spent: { readonly seller: number; readonly buyer: number }): Promise<Traded> {
+export async function tradeAndSettle(scene: GaslessScene, spent: { readonly seller: number; readonly buyer: number }): Promise<DemoTrade> {
   const { api, side, seller, buyer, price } = scene;
   const traded = await trade(scene, { seller: { wallet: seller }, buyer: { wallet: buyer, permit: await side.permit(buyer, MINTED) } });
   const { txHash } = await settledTrade(scene, buyer);

@@ -1,11 +1,11 @@
 /** The demonstration's client of the API: sends signed orders, and checks the answers' statuses. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Signature, TypedDataField } from 'ethers';
-import type { SigningChain } from './signed-requests.js';
+import type { ApiSigningChain } from './signed-requests.js';
 
 interface Domain { readonly name: string; readonly version: string; readonly chainId: number; readonly verifyingContract: string }
 
-export interface Chain extends SigningChain {
+export interface ApiChain extends ApiSigningChain {
   readonly name: string;
   readonly testnet: boolean;
   /** Null when nothing settles, and when the service does not publish its node. */
@@ -19,43 +19,48 @@ export interface Chain extends SigningChain {
   readonly quickOperator: string | null;
 }
 
-export interface Config {
+export interface ApiConfig {
   readonly serverTime: number;
-  readonly chains: readonly Chain[];
+  readonly chains: readonly ApiChain[];
   readonly orderTypes: { readonly Order: TypedDataField[] };
   readonly prices: { readonly assets: readonly string[]; readonly sources: readonly string[] };
   readonly quickMarkets: { readonly intervalS: number };
 }
 
-export interface Level { readonly price: number; readonly size: number }
-export interface Book { readonly bids: readonly Level[]; readonly asks: readonly Level[] }
-export interface Trade extends Level { readonly buyer: string; readonly seller: string; readonly txHash: string; readonly settlementStatus: string }
-export interface Position { readonly yesShares: number; readonly noShares: number; readonly totalInvested?: number }
-export interface Entry {
+export interface ApiLevel { readonly price: number; readonly size: number }
+export interface ApiBook { readonly bids: readonly ApiLevel[]; readonly asks: readonly ApiLevel[] }
+export interface ApiTrade extends ApiLevel {
+  readonly buyer: string;
+  readonly seller: string;
+  readonly txHash: string;
+  readonly settlementStatus: string;
+}
+export interface ApiPosition { readonly yesShares: number; readonly noShares: number; readonly totalInvested?: number }
+export interface ApiEntry {
   readonly position: number;
   readonly outcome: { readonly events: readonly { readonly type: string }[] };
   readonly digest: string;
 }
 
-export interface Market { readonly id: string; readonly question: string; readonly contractAddress: string; readonly expiration: number }
+export interface ApiMarket { readonly id: string; readonly question: string; readonly contractAddress: string; readonly expiration: number }
 
 interface Signer {
   readonly address: string;
   signTypedData(domain: Domain, types: Record<string, TypedDataField[]>, value: Record<string, unknown>): Promise<string>;
 }
 
-export interface Permit { readonly nonce: string; readonly value: string; readonly deadline: number; readonly signature: Signature }
+export interface ApiPermit { readonly nonce: string; readonly value: string; readonly deadline: number; readonly signature: Signature }
 
-export interface Order {
+export interface ApiOrder {
   readonly wallet: Signer;
   readonly marketId: string;
   readonly side: 0 | 1;
   readonly price: number;
   readonly size: number;
-  readonly permit?: Permit;
+  readonly permit?: ApiPermit;
 }
 
-export interface Placed { readonly orderHash: string; readonly matches: number; readonly position: number }
+export interface ApiPlacedOrder { readonly orderHash: string; readonly matches: number; readonly position: number }
 
 /** The service refused a request. `problem` is the body of its answer. */
 export class Refused extends Error {
@@ -110,7 +115,7 @@ export function createApi(base: string) {
     },
 
     /** Signs an order for YES and posts it. Throws Refused. */
-    async place({ chains: [chain], orderTypes, serverTime }: Config, order: Order): Promise<Placed> {
+    async place({ chains: [chain], orderTypes, serverTime }: ApiConfig, order: ApiOrder): Promise<ApiPlacedOrder> {
       if (chain === undefined) throw new Error('the service names no chain');
       const { wallet, marketId, side, price, size, permit } = order;
       const fields = {
@@ -118,7 +123,7 @@ export function createApi(base: string) {
         makerFeeRecipient: `0x${'0'.repeat(40)}`,
       };
       const signature = await wallet.signTypedData(chain.orderDomain, { Order: orderTypes.Order }, fields);
-      const { body, headers } = await post<Omit<Placed, 'position'>>('/api/v1/orders', {
+      const { body, headers } = await post<Omit<ApiPlacedOrder, 'position'>>('/api/v1/orders', {
         order: fields, signature, ...(permit === undefined ? {} : { permitSignature: permitFields(permit) }),
       });
       return { ...body, position: Number(headers.get('X-Log-Position')) };
@@ -149,6 +154,6 @@ function parsed(text: string): unknown {
   }
 }
 
-function permitFields({ nonce, value, deadline, signature: { v, r, s } }: Permit) {
+function permitFields({ nonce, value, deadline, signature: { v, r, s } }: ApiPermit) {
   return { nonce: Number(nonce), value, deadline, v, r, s };
 }

@@ -1,13 +1,13 @@
 /** What the acts of a market's life share: the exchange, two wallets without gas, and their markets. */
 import type { Wallet } from 'ethers';
-import type { Chain, Market } from './api.js';
+import type { ApiChain, ApiMarket } from './api.js';
 import { ONE } from './progress.js';
 import type { Relayer } from './relayer.js';
 import type { TradeScene } from './trade.js';
 import type { ChainSide } from './wallets.js';
 
 export interface GaslessScene extends TradeScene {
-  readonly chain: Chain;
+  readonly chain: ApiChain;
   readonly side: ChainSide;
   readonly relayer: Relayer;
   readonly seller: Wallet;
@@ -17,7 +17,7 @@ export interface GaslessScene extends TradeScene {
 /** Two markets of the demonstration's own. The wallets trade in `market`, and YES wins. */
 export interface LifeScene extends GaslessScene {
   /** The buyer splits in it, and NO wins. */
-  readonly other: Market;
+  readonly other: ApiMarket;
 }
 
 /** The collateral that each wallet starts with. */

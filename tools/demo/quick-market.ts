@@ -1,6 +1,6 @@
 /** The demonstration's quick market: two wallets without gas trade on whether a price rises; prices decide, the chain pays, the winner redeems. */
 import { approve, split, tradeAndSettle } from './acts.js';
-import type { Api, Config, Market } from './api.js';
+import type { Api, ApiConfig, ApiMarket } from './api.js';
 import { MINTED, SPLIT, type GaslessScene } from './life-scene.js';
 import { countdown, expect, given, inUsd, say, shown, step, timeOf, until } from './progress.js';
 import { addUp, noClaims, redeemOne, showInvested, showPayouts, type Redeemed } from './redemption.js';
@@ -9,7 +9,7 @@ import { BOUGHT, costAt, freePrice, showHistory } from './trade.js';
 import type { LifeParts } from './whole-life.js';
 
 /** As the service tells it while it runs; prices are in units of 1e-8 USD. */
-interface ToldQuickMarket {
+interface QuickMarketAnswer {
   readonly marketId: string;
   readonly asset: string;
   readonly startPrice: number | null;
@@ -20,13 +20,13 @@ interface ToldQuickMarket {
   readonly priceMissed: boolean;
 }
 
-interface ActiveQuickMarket { readonly quickMarket: ToldQuickMarket | null; readonly bestAskPrice: number }
+interface ActiveQuickMarket { readonly quickMarket: QuickMarketAnswer | null; readonly bestAskPrice: number }
 
-interface QuickMarket extends ToldQuickMarket {
+interface QuickMarket extends QuickMarketAnswer {
   readonly startPrice: number;
 }
 
-interface EndedQuickMarket extends ToldQuickMarket {
+interface EndedQuickMarket extends QuickMarketAnswer {
   readonly endPrice: number | null;
   readonly outcome: number | null;
   readonly payment: string;
@@ -72,7 +72,7 @@ export async function quickMarket(parts: LifeParts): Promise<void> {
   const market = marketOf(quick);
   const scene: QuickScene = { api, config: parts.config, chain, side, relayer, seller, buyer, market, quick, price: await freePrice(api, market.id) };
   await tradeOn(scene);
-  const leftS = quick.endTime - (await api.get<Config>('/api/v1/config')).serverTime;
+  const leftS = quick.endTime - (await api.get<ApiConfig>('/api/v1/config')).serverTime;
   if (leftS > LONGEST_WAIT_S) {
     await addUp(scene, { markets: [market], bonds: 0 });
     return say(`\nThe demonstration does not wait ${leftS} s for the end of the quick market: it stops here, and nothing is decided or redeemed.\n`
@@ -81,7 +81,7 @@ export async function quickMarket(parts: LifeParts): Promise<void> {
   await payOut(scene, await decided(scene, leftS));
 }
 
-interface Wanted {
+interface MarketNeeds {
   readonly asset: string;
   /** How long the market must run yet. */
   readonly needsS: number;
@@ -89,12 +89,12 @@ interface Wanted {
 
 /** The quick market of the asset, with its first price. Undefined, with a line that says why, when the next one is too far ahead. */
 async function runningQuickMarket(
-  { api, chain, config: { quickMarkets: { intervalS } } }: Pick<LifeParts, 'api' | 'chain' | 'config'>, { asset, needsS }: Wanted,
+  { api, chain, config: { quickMarkets: { intervalS } } }: Pick<LifeParts, 'api' | 'chain' | 'config'>, { asset, needsS }: MarketNeeds,
 ): Promise<QuickMarket | undefined> {
   const needs = Math.min(needsS, Math.floor(intervalS * MOST_OF_INTERVAL));
   let said = 0;
   const found = await until(`a quick market of ${asset} begins and has its first price`, async () => {
-    const { serverTime } = await api.get<Config>('/api/v1/config');
+    const { serverTime } = await api.get<ApiConfig>('/api/v1/config');
     const { quickMarket } = await api.get<ActiveQuickMarket>(`/api/v1/quick-markets/${asset}?chain_id=${chain.chainId}`);
     const isUsable = quickMarket !== null && !quickMarket.priceMissed && quickMarket.endTime - serverTime >= needs;
     if (isUsable && quickMarket.startPrice !== null) return { ...quickMarket, startPrice: quickMarket.startPrice };
@@ -115,7 +115,7 @@ async function runningQuickMarket(
   return found;
 }
 
-function marketOf({ marketId: id, asset, contractAddress, endTime: expiration }: QuickMarket): Market {
+function marketOf({ marketId: id, asset, contractAddress, endTime: expiration }: QuickMarket): ApiMarket {
   return { id, question: `Quick market on ${asset}`, contractAddress, expiration };
 }
 

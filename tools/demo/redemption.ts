@@ -1,6 +1,6 @@
 /** The demonstration's end: shares are redeemed, singly and in a batch, and what everybody has adds up to the collateral that was minted. */
 import type { Wallet } from 'ethers';
-import type { Market } from './api.js';
+import type { ApiMarket } from './api.js';
 import { BOND, MINTED, SPLIT, type GaslessScene, type LifeScene } from './life-scene.js';
 import { expect, given, say, shown, step, until } from './progress.js';
 import { BOUGHT, costAt, positionWith } from './trade.js';
@@ -8,7 +8,7 @@ import { BOUGHT, costAt, positionWith } from './trade.js';
 export interface Redeemed {
   readonly name: string;
   readonly wallet: Wallet;
-  readonly market: Market;
+  readonly market: ApiMarket;
   /** Before the redemption. */
   readonly yes: number;
   readonly no: number;
@@ -35,7 +35,7 @@ export async function redeem(scene: LifeScene): Promise<void> {
   const [single, ...batch] = all;
   step('The seller redeems the shares of one market, the buyer those of both in one batch');
   await showInvested(scene, all);
-  const item = async (wallet: Wallet, { id, contractAddress }: Market) => (
+  const item = async (wallet: Wallet, { id, contractAddress }: ApiMarket) => (
     { ...await relayer.bodies.redemptionItem(wallet, { conditionId: id }), marketAddress: contractAddress });
   const redemptions = Promise.all(batch.map(({ market }) => item(buyer, market)));
   await Promise.all([
@@ -122,7 +122,7 @@ export async function noClaims({ api, seller, buyer }: GaslessScene): Promise<vo
 
 /** What the wallets do not have: collateral in markets where sets of shares are left, and bonds at the oracle. */
 export interface Elsewhere {
-  readonly markets: readonly Market[];
+  readonly markets: readonly ApiMarket[];
   readonly bonds: number;
 }
 

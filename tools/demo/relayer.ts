@@ -1,17 +1,17 @@
 /** The demonstration's client of the relayer: sends what wallets without gas have signed. */
-import { Refused, type Api, type Chain } from './api.js';
+import { Refused, type Api, type ApiChain } from './api.js';
 import { say, until } from './progress.js';
 import { bodiesSignedBy, requestSigner, type RequestBodies } from './signed-requests.js';
-import type { BearerToken } from './token.js';
+import type { DemoToken } from './token.js';
 
 export interface Relayer {
   /** Signed bodies of requests. */
   readonly bodies: RequestBodies;
   /** Has a signed request sent, waits until the chain is as it asks, and says so. */
-  perform(what: string, asked: Asked): Promise<void>;
+  perform(what: string, relay: DemoRelay): Promise<void>;
 }
 
-export interface Asked {
+export interface DemoRelay {
   readonly action: string;
   /** Of `bodies`. */
   readonly body: Promise<object>;
@@ -19,10 +19,10 @@ export interface Asked {
   readonly isSo: () => Promise<boolean>;
 }
 
-export interface RelayerParts {
+export interface DemoRelayerParts {
   readonly api: Api;
-  readonly chain: Chain;
-  readonly token: BearerToken;
+  readonly chain: ApiChain;
+  readonly token: DemoToken;
   /** Until when signatures count, Unix seconds. */
   readonly deadline: bigint;
 }
@@ -30,7 +30,7 @@ export interface RelayerParts {
 /** The chain's clock goes in blocks, and so behind the service's: the time that was waited for is near. */
 const NEARLY = /MarketNotExpired|DisputeWindowOpen/;
 
-export function relayerOf({ api, chain, token, deadline }: RelayerParts): Relayer {
+export function relayerOf({ api, chain, token, deadline }: DemoRelayerParts): Relayer {
   const headers = { Authorization: `Bearer ${token.text}` };
 
   /** Sends a request, again while the relayer cannot send it yet: it becomes one transaction all the same. Returns that transaction's hash. */

@@ -1,6 +1,6 @@
 /** The demonstration's resolution: the markets expire, an outcome of each is proposed under a bond, nobody disputes it, and it is settled. */
 import type { Wallet } from 'ethers';
-import type { Api, Config, Market, Placed } from './api.js';
+import type { Api, ApiConfig, ApiMarket, ApiPlacedOrder } from './api.js';
 import { BOND, type LifeScene } from './life-scene.js';
 import { countdown, expect, given, say, shown, step, timeOf, until } from './progress.js';
 import { refusal } from './trade.js';
@@ -13,7 +13,7 @@ interface Resolution {
 }
 
 /** Waits until trading has ended: then the rest of the ask is cancelled, and orders are refused. */
-export async function expire(scene: LifeScene, ask: Placed): Promise<void> {
+export async function expire(scene: LifeScene, ask: ApiPlacedOrder): Promise<void> {
   const { api, config, market, other, seller, price } = scene;
   step(`The markets expire at ${timeOf(market.expiration)}, and trading ends`);
   await countdown('until the markets expire', market.expiration - await serviceTime(api));
@@ -43,7 +43,7 @@ export async function propose(scene: LifeScene): Promise<number> {
 interface Proposal {
   readonly name: string;
   readonly wallet: Wallet;
-  readonly market: Market;
+  readonly market: ApiMarket;
   readonly outcome: boolean;
 }
 
@@ -77,7 +77,7 @@ export async function settle(scene: LifeScene, endOfWindow: number): Promise<voi
 interface Settlement {
   readonly settler: Wallet;
   readonly proposer: Wallet;
-  readonly market: Market;
+  readonly market: ApiMarket;
   readonly winner: 0 | 1;
 }
 
@@ -97,10 +97,10 @@ async function settleOne({ api, relayer, side }: LifeScene, { settler, proposer,
 
 /** The exchange's own time, Unix seconds. */
 async function serviceTime(api: Api): Promise<number> {
-  return (await api.get<Config>('/api/v1/config')).serverTime;
+  return (await api.get<ApiConfig>('/api/v1/config')).serverTime;
 }
 
-function resolutionWith(api: Api, { id }: Market, what: string, isSo: (resolution: Resolution) => boolean): Promise<Resolution> {
+function resolutionWith(api: Api, { id }: ApiMarket, what: string, isSo: (resolution: Resolution) => boolean): Promise<Resolution> {
   return until(`the exchange says of market ${id} that ${what}`, async () => {
     const resolution = await api.get<Resolution>(`/api/v1/resolution/${id}`);
     return isSo(resolution) ? resolution : undefined;

@@ -1,10 +1,10 @@
 /** The bodies of requests to the relayer, signed by a wallet without gas: by what `/api/v1/config` and the nonces' endpoint say, and nothing else. */
 import { Signature, TypedDataEncoder, type HDNodeWallet, type TypedDataDomain, type TypedDataField, type Wallet } from 'ethers';
 
-export type Signer = Wallet | HDNodeWallet;
+export type WalletSigner = Wallet | HDNodeWallet;
 
 /** What `/api/v1/config` says about a chain. */
-export interface SigningChain {
+export interface ApiSigningChain {
   readonly chainId: number;
   readonly contracts: Readonly<Record<string, string | null>>;
   readonly signedActions: Readonly<Record<string, SignedAction>>;
@@ -25,7 +25,7 @@ export interface Nonces {
 }
 
 export interface RequestSignerParts {
-  readonly chain: SigningChain;
+  readonly chain: ApiSigningChain;
   /** Gets a path of the API. */
   readonly get: (path: string) => Promise<unknown>;
   /** Until when signatures count that name no deadline, Unix seconds. */
@@ -44,7 +44,7 @@ export interface SignedMessage {
 }
 
 /** The part of a message that its signer chooses. */
-export type Wish = Readonly<Record<string, unknown>>;
+export type MessageFields = Readonly<Record<string, unknown>>;
 
 export interface SignOptions {
   /** Added to the nonce that is due. */
@@ -62,7 +62,9 @@ export interface SignedFields {
 }
 
 /** Signs a message of an action; `marketId` is for actions whose nonces are keyed. */
-export type Sign = (wallet: Signer, action: string, wish: Wish, options?: SignOptions & { readonly marketId?: string }) => Promise<SignedFields>;
+export type Sign = (
+  wallet: WalletSigner, action: string, fields: MessageFields, options?: SignOptions & { readonly marketId?: string },
+) => Promise<SignedFields>;
 
 export function requestSigner({ chain: { chainId, signedActions }, get, deadline: byDefault, signed }: RequestSignerParts): Sign {
   async function nonceOf(owner: string, kind: string, marketId?: string): Promise<bigint> {
@@ -87,42 +89,42 @@ export function requestSigner({ chain: { chainId, signedActions }, get, deadline
 
 const ZERO = `0x${'0'.repeat(64)}`;
 
-export interface Redeemed { readonly conditionId: string; readonly indexSets?: readonly bigint[] }
+export interface RedeemedCondition { readonly conditionId: string; readonly indexSets?: readonly bigint[] }
 export interface Resolved { readonly market: string; readonly marketId: string }
 
 export type RequestBodies = ReturnType<typeof bodiesSignedBy>;
 
 /** The bodies of requests, each with its signature. */
-export function bodiesSignedBy(sign: Sign, { chainId, contracts }: Pick<SigningChain, 'chainId' | 'contracts'>) {
+export function bodiesSignedBy(sign: Sign, { chainId, contracts }: Pick<ApiSigningChain, 'chainId' | 'contracts'>) {
   const { collateral: collateralToken, settlement, oracleResolver } = contracts;
-  async function redemptionItem(wallet: Signer, { conditionId, indexSets = [1n, 2n] }: Redeemed, options: SignOptions = {}) {
+  async function redemptionItem(wallet: WalletSigner, { conditionId, indexSets = [1n, 2n] }: RedeemedCondition, options: SignOptions = {}) {
     const fields = { owner: wallet.address, collateralToken, parentCollectionId: ZERO, conditionId, indexSets };
     const signature = await sign(wallet, 'ctf-redemption', fields, { ...options, marketId: conditionId });
     return { collateralToken, parentCollectionId: ZERO, conditionId, indexSets: indexSets.map(String), ...signature };
   }
   return {
     redemptionItem,
-    async approval(wallet: Signer, approved = true, options: SignOptions = {}) {
+    async approval(wallet: WalletSigner, approved = true, options: SignOptions = {}) {
       const fields = { owner: options.owner ?? wallet.address, operator: settlement, approved };
       return { chainId, ...fields, ...await sign(wallet, 'ctf-approval', fields, options) };
     },
     async permit(
-      wallet: Signer, { spender = settlement, value }: { spender?: string | null | undefined; value: bigint }, options: SignOptions = {},
+      wallet: WalletSigner, { spender = settlement, value }: { spender?: string | null | undefined; value: bigint }, options: SignOptions = {},
     ) {
       const fields = { owner: wallet.address, spender, value };
       return { chainId, ...fields, value: String(value), ...await sign(wallet, 'usdc-permit', fields, options) };
     },
     async sets(
-      wallet: Signer, action: 'ctf-split' | 'ctf-merge', { conditionId, amount }: { conditionId: string; amount: bigint }, options: SignOptions = {},
+      wallet: WalletSigner, action: 'ctf-split' | 'ctf-merge', { conditionId, amount }: { conditionId: string; amount: bigint }, options: SignOptions = {},
     ) {
       const fields = { owner: wallet.address, collateralToken, conditionId, amount };
       return { chainId, ...fields, amount: String(amount), ...await sign(wallet, action, fields, options) };
     },
-    async redemption(wallet: Signer, what: Redeemed, options: SignOptions = {}) {
+    async redemption(wallet: WalletSigner, what: RedeemedCondition, options: SignOptions = {}) {
       return { chainId, owner: wallet.address, ...await redemptionItem(wallet, what, options) };
     },
     async proposal(
-      wallet: Signer, { market, marketId, outcome = true, bond }: Resolved & { outcome?: boolean; bond: bigint },
+      wallet: WalletSigner, { market, marketId, outcome = true, bond }: Resolved & { outcome?: boolean; bond: bigint },
       { withPermit = true, ...options }: SignOptions & { withPermit?: boolean } = {},
     ) {
       const signed = await sign(wallet, 'propose-resolution', { market, proposer: wallet.address, outcome, bond }, { ...options, marketId });
@@ -131,7 +133,9 @@ export function bodiesSignedBy(sign: Sign, { chainId, contracts }: Pick<SigningC
       const permit = await sign(wallet, 'bond-permit', { owner: wallet.address, spender: oracleResolver, value: bond });
       return { ...body, bondPermitDeadline: permit.deadline, bondV: permit.v, bondR: permit.r, bondS: permit.s };
     },
-    async settlement(wallet: Signer, { market, marketId, winningOutcome = 0 }: Resolved & { winningOutcome?: number }, options: SignOptions = {}) {
+    async settlement(
+      wallet: WalletSigner, { market, marketId, winningOutcome = 0 }: Resolved & { winningOutcome?: number }, options: SignOptions = {},
+    ) {
       const signed = await sign(wallet, 'settle-market', { market, settler: wallet.address, winningOutcome }, { ...options, marketId });
       return { chainId, marketAddress: market, settler: wallet.address, winningOutcome, ...signed };
     },

@@ -12,7 +12,7 @@ export interface TokenSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-export interface BearerToken {
+export interface DemoToken {
   readonly text: string;
   /** Where it comes from, for messages: the text never appears in any. */
   readonly from: string;
@@ -22,7 +22,7 @@ export interface BearerToken {
  * The bearer token that was given, else the one that a development stack keeps in its DATA_DIR. That one is sent to this machine only.
  * Throws an error that says what to do when there is none.
  */
-export async function bearerTokenFor({ url, option, environment }: TokenSources): Promise<BearerToken> {
+export async function bearerTokenFor({ url, option, environment }: TokenSources): Promise<DemoToken> {
   if (option !== undefined) return { text: option.trim(), from: '--token' };
   const variable = environment['TOKEN']?.trim() ?? '';
   if (variable !== '') return { text: variable, from: 'TOKEN' };

@@ -8,7 +8,7 @@ import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { developmentAccounts } from '../../stack/chain/dev-contracts.js';
-import type { Chain, Market, Permit } from './api.js';
+import type { ApiChain, ApiMarket, ApiPermit } from './api.js';
 import { given } from './progress.js';
 
 /** An account's shares of a market and its collateral, in units of 1e-6. */
@@ -29,19 +29,19 @@ export interface ChainSide {
   /** A fresh wallet with `collateral` test USDC, and with ether only if it is going to send transactions itself. */
   wallet(means: { readonly collateral: number; readonly sends: boolean }): Promise<Wallet>;
   /** As a transaction of the wallet's own: splits `amount` of collateral into YES and NO shares, and lets the settlement contract move them. */
-  splitAndApprove(wallet: Wallet, market: Market, amount: number): Promise<void>;
+  splitAndApprove(wallet: Wallet, market: ApiMarket, amount: number): Promise<void>;
   /** Signs a permit for the settlement contract to take `value` of the wallet's collateral; the wallet sends no transaction. */
-  permit(wallet: Wallet, value: number): Promise<Permit>;
-  balances(wallet: Wallet, market: Market): Promise<Balances>;
+  permit(wallet: Wallet, value: number): Promise<ApiPermit>;
+  balances(wallet: Wallet, market: ApiMarket): Promise<Balances>;
   gas(wallet: Wallet): Promise<Gas>;
   /** How much collateral a contract may take from the wallet. */
   allowance(wallet: Wallet, spender: string): Promise<bigint>;
   /** Whether the settlement contract may move the wallet's shares. */
   isApproved(wallet: Wallet): Promise<boolean>;
   /** What a share of YES and of NO pays, in parts of the sum of both; both 0 until the market is resolved. */
-  payouts(market: Market): Promise<readonly [yes: bigint, no: bigint]>;
+  payouts(market: ApiMarket): Promise<readonly [yes: bigint, no: bigint]>;
   /** The prices by which the quick resolver has resolved a quick market, in units of 1e-8 USD. */
-  quickPrices(market: Market): Promise<{ readonly startPrice: bigint; readonly endPrice: bigint; readonly txHash: string }>;
+  quickPrices(market: ApiMarket): Promise<{ readonly startPrice: bigint; readonly endPrice: bigint; readonly txHash: string }>;
   /** How long a proposed resolution can be disputed. */
   disputeWindowS(): Promise<number>;
   /** The log position and digest that a settlement transaction anchored. */
@@ -63,7 +63,7 @@ export function nodeIsAway(error: unknown): error is Error {
 }
 
 /** The development chain that a service names in its configuration. */
-export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, serverTime: number): ChainSide {
+export function chainSide({ rpcUrl, chainId, contracts, collateral }: ApiChain, serverTime: number): ChainSide {
   const node = new FetchRequest(given(rpcUrl, 'the chain\'s rpcUrl'));
   node.timeout = ANSWERS_WITHIN_MS;
   const provider = new JsonRpcProvider(node, chainId, { staticNetwork: true, polling: true, pollingInterval: 50, cacheTimeout: -1 });

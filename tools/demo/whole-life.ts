@@ -3,21 +3,21 @@ import { creatorWallet } from '../../stack/chain/dev-contracts.js';
 import { createMarket } from '../market/chain.js';
 import { keyFrom } from '../market/key.js';
 import { approve, exposure, split, tradeAndSettle } from './acts.js';
-import type { Api, Chain, Config, Market } from './api.js';
+import type { Api, ApiChain, ApiConfig, ApiMarket } from './api.js';
 import { BOND, MINTED, SPLIT, type LifeScene } from './life-scene.js';
 import { given, say, shown, step, until } from './progress.js';
 import { addUp, redeem } from './redemption.js';
 import { relayerOf } from './relayer.js';
 import { expire, propose, settle } from './resolution.js';
-import type { BearerToken } from './token.js';
+import type { DemoToken } from './token.js';
 import type { ChainSide } from './wallets.js';
 
 export interface LifeParts {
   readonly api: Api;
-  readonly config: Config;
-  readonly chain: Chain;
+  readonly config: ApiConfig;
+  readonly chain: ApiChain;
   readonly side: ChainSide;
-  readonly token: BearerToken;
+  readonly token: DemoToken;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -66,17 +66,17 @@ export async function wholeLife(parts: LifeParts): Promise<void> {
 }
 
 /** Creates the two markets, and waits until the exchange lists them. */
-async function ownMarkets({ api, chain, environment }: LifeParts, openS: number): Promise<readonly [Market, Market]> {
+async function ownMarkets({ api, chain, environment }: LifeParts, openS: number): Promise<readonly [ApiMarket, ApiMarket]> {
   step(`Two markets are created, which expire in ${openS} s`);
   const { chainId, contracts } = chain;
   const key = await keyFrom({ environment, chain, development: () => Promise.resolve(creatorWallet().privateKey) });
   const rpcUrl = given(chain.rpcUrl, 'the chain\'s rpcUrl');
-  const expiration = (await api.get<Config>('/api/v1/config')).serverTime + openS;
-  const created = async (question: string): Promise<Market> => {
+  const expiration = (await api.get<ApiConfig>('/api/v1/config')).serverTime + openS;
+  const created = async (question: string): Promise<ApiMarket> => {
     const terms = { question, description: 'A market of npm run demo.', category: 'general', expiration, bond: BigInt(BOND) } as const;
     const { id } = await createMarket({ chainId, rpcUrl, contracts }, key, terms);
     const market = await until(`the exchange lists market ${id}`, async () => (
-      (await api.get<{ markets: readonly Market[] }>('/api/v1/markets')).markets.find((each) => each.id === id)));
+      (await api.get<{ markets: readonly ApiMarket[] }>('/api/v1/markets')).markets.find((each) => each.id === id)));
     say(`  ${id}  ${market.question}`);
     return market;
   };

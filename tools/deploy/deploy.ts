@@ -4,11 +4,11 @@ import type { Chain, Contracts, Rpc } from '../../command/chain/chain.js';
 import type { FeeLimits } from '../../command/lane/fees.js';
 import { bondOfMarkets, bondText, oracleBonds, type Call, type OracleBonds } from './oracle.js';
 import { variablesFor, writeOutputs, type OtherKeys, type Variable } from './outputs.js';
-import { ACCESS, planDeployment, SETTLEMENT_DOMAIN_NAME, type Plan, type Role, type Step, type Terms } from './plan.js';
+import { ACCESS, planDeployment, SETTLEMENT_DOMAIN_NAME, type DeployPlan, type RoleGrant, type DeployStep, type DeployTerms } from './plan.js';
 import { checkBefore } from './preflight.js';
-import { isBegun, openRecord, refuseAnother, type Begun, type DeploymentRecord } from './record.js';
+import { isBegun, openRecord, refuseAnother, type DeploymentIdentity, type DeploymentRecord } from './record.js';
 import { sendSteps, type DeployerWallet, type Mined } from './send.js';
-import { termsOf, type Asked } from './terms.js';
+import { termsOf, type RequestedTerms } from './terms.js';
 import { checkAfter, type OpenHandOver } from './verify.js';
 
 export interface Deploying {
@@ -16,7 +16,7 @@ export interface Deploying {
   readonly rpc: Rpc;
   /** A key that nothing else signs with until the deployment has ended. */
   readonly wallet: DeployerWallet;
-  readonly asked: Asked;
+  readonly requested: RequestedTerms;
   /** The chain's name in the chains file. */
   readonly name: string;
   /** Blocks on top of the last transaction's that end the wait, also in the chains file. */
@@ -30,7 +30,7 @@ export interface Deploying {
 }
 
 /** A transaction of the deployer's. */
-export interface PlannedTransaction extends Step {
+export interface PlannedTransaction extends DeployStep {
   readonly nonce: number;
 }
 
@@ -41,7 +41,7 @@ export interface Planned {
   readonly admin: string;
   readonly contracts: Contracts;
   /** Who is given what. */
-  readonly roles: readonly Role[];
+  readonly roles: readonly RoleGrant[];
   readonly transactions: readonly PlannedTransaction[];
 }
 
@@ -94,7 +94,7 @@ export async function planOnly(deploying: Deploying): Promise<Planned> {
  * wrong, and ChainUnavailable when no node answers: the same call goes on then.
  */
 export async function deploy(deploying: Deploying): Promise<Deployment> {
-  const { rpc, asked, directory } = deploying;
+  const { rpc, requested, directory } = deploying;
   const record = await openRecord(directory);
   try {
     const earlier = record.read();
@@ -104,14 +104,14 @@ export async function deploy(deploying: Deploying): Promise<Deployment> {
     const mined = await sendSteps({ ...deploying, record }, plan.steps);
     const chain = chainOf(deploying, plan, Math.min(...mined.map(({ block }) => block)));
     const handOvers = await checkAfter({ rpc, chain, deployer, plan, terms });
-    const files = await writeOutputs({ directory, chain, plan, keys: keysOf(asked) });
+    const files = await writeOutputs({ directory, chain, plan, keys: keysOf(requested) });
     const bonds = await oracleBonds(rpc, plan.contracts.oracle, plan.contracts.collateral);
     return {
       chain, deployer, admin: terms.admin, roles: plan.roles,
       transactions: transactionsOf(plan.steps, firstNonce).map((each, i) => ({ ...each, ...mined[i] as Mined })),
       handOvers: handOvers.map((each) => ({ ...each, to: each.address, data: ACCEPT_HAND_OVER })),
       oracle: { isOwn: terms.oracle === undefined, ...bonds }, bond: String(bondOfMarkets(bonds, terms.bond)),
-      ...files, variables: variablesFor(chain.chainId, { ...keysOf(asked), operator: terms.operator }),
+      ...files, variables: variablesFor(chain.chainId, { ...keysOf(requested), operator: terms.operator }),
     };
   } finally {
     record.close();
@@ -119,21 +119,21 @@ export async function deploy(deploying: Deploying): Promise<Deployment> {
 }
 
 interface Prepared {
-  readonly plan: Plan;
-  readonly terms: Terms;
-  readonly begun: Begun;
+  readonly plan: DeployPlan;
+  readonly terms: DeployTerms;
+  readonly begun: DeploymentIdentity;
   readonly firstNonce: number;
   /** Of all steps. */
   readonly digest: string;
 }
 
 /** The plan, when nothing is in its way: of a new deployment everything is checked, of one that was begun that it is the same one. */
-async function prepare({ rpc, wallet, asked, limits, say }: Deploying, earlier: DeploymentRecord | undefined): Promise<Prepared> {
+async function prepare({ rpc, wallet, requested, limits, say }: Deploying, earlier: DeploymentRecord | undefined): Promise<Prepared> {
   const deployer = getAddress(wallet.address);
   const { chainId } = rpc;
-  const terms = termsOf(asked, { chainId, deployer });
+  const terms = termsOf(requested, { chainId, deployer });
   const { hash: genesis } = await rpc.request<{ hash: string }>('eth_getBlockByNumber', ['0x0', false]);
-  const begun: Begun = { chainId, genesis, deployer, terms: textsOf(asked, terms) };
+  const begun: DeploymentIdentity = { chainId, genesis, deployer, terms: textsOf(requested, terms) };
   const firstNonce = earlier?.firstNonce ?? Number(await rpc.request<string>('eth_getTransactionCount', [deployer, 'latest']));
   const plan = planDeployment(deployer, firstNonce, terms);
   const digest = id(JSON.stringify(plan.steps));
@@ -142,16 +142,16 @@ async function prepare({ rpc, wallet, asked, limits, say }: Deploying, earlier: 
   return { plan, terms, begun, firstNonce, digest };
 }
 
-function transactionsOf(steps: readonly Step[], firstNonce: number): readonly PlannedTransaction[] {
+function transactionsOf(steps: readonly DeployStep[], firstNonce: number): readonly PlannedTransaction[] {
   return steps.map((step, i) => ({ nonce: firstNonce + i, ...step }));
 }
 
 /** Whose addresses are named: a role that the deployer takes by default gives the exchange no key of its own. */
-export function keysOf({ relayer, quickOperator }: Pick<Asked, 'relayer' | 'quickOperator'>): OtherKeys {
+export function keysOf({ relayer, quickOperator }: Pick<RequestedTerms, 'relayer' | 'quickOperator'>): OtherKeys {
   return { relayer, quick: quickOperator };
 }
 
-function chainOf({ rpc: { chainId }, name, asked: { testnet }, confirmations }: Deploying, { contracts }: Plan, startBlock: number): Chain {
+function chainOf({ rpc: { chainId }, name, requested: { testnet }, confirmations }: Deploying, { contracts }: DeployPlan, startBlock: number): Chain {
   const addresses = Object.fromEntries(Object.entries(contracts).map(([key, address]: [string, string]) => [key, address.toLowerCase()]));
   return {
     chainId, name, testnet, confirmations, startBlock, contracts: addresses as unknown as Contracts, domainName: SETTLEMENT_DOMAIN_NAME,
@@ -160,7 +160,7 @@ function chainOf({ rpc: { chainId }, name, asked: { testnet }, confirmations }: 
 }
 
 /** The options that the contracts depend on, by the options' names. The bond is one of them at our own oracle alone. */
-function textsOf({ testnet, collateral, oracle, bond }: Asked, terms: Terms): Record<string, string> {
+function textsOf({ testnet, collateral, oracle, bond }: RequestedTerms, terms: DeployTerms): Record<string, string> {
   const { operator, creator, quickOperator, admin, disputeWindowS, adminDelayS } = terms;
   return {
     'testnet': String(testnet), 'collateral': collateral ?? 'test', 'oracle': oracle ?? 'our own', operator, creator, admin,

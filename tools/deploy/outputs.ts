@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import type { Chain } from '../../command/chain/chain.js';
 import { COMPILER, compilerInput, sourceOf } from '../../contracts-abi/compiler-input.js';
 import { replaceDurably } from '../../service/machine/durable-files.js';
-import type { Plan } from './plan.js';
+import type { DeployPlan } from './plan.js';
 
 export interface Outputs {
   readonly directory: string;
   readonly chain: Chain;
-  readonly plan: Plan;
+  readonly plan: DeployPlan;
   /** Which keys the exchange is to have on this chain besides the operator's. */
   readonly keys: OtherKeys;
 }
@@ -69,7 +69,7 @@ function entryOf({ chain: { domainName: settlementDomainName, ...chain }, keys: 
 }
 
 /** One file per contract, which explorers take as standard JSON input, and one with the answers to what else they ask. */
-async function writeVerification(directory: string, { deployed }: Plan): Promise<void> {
+async function writeVerification(directory: string, { deployed }: DeployPlan): Promise<void> {
   const root = rootAbove(dirname(fileURLToPath(import.meta.url)));
   const contracts = [];
   for (const { contract, creator, address, constructorArguments } of deployed) {

@@ -12,7 +12,7 @@ import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 
 /** Who gets what, and what is there already. */
-export interface Terms {
+export interface DeployTerms {
   /** The stablecoin; absent: a TestUSDC is deployed. */
   readonly collateral?: string;
   /** The optimistic oracle; absent: our own is deployed, whose owner arbitrates. */
@@ -32,7 +32,7 @@ export interface Terms {
 }
 
 /** A transaction; `to` is null for one that creates a contract. */
-export interface Step {
+export interface DeployStep {
   readonly what: string;
   readonly to: string | null;
   readonly data: string;
@@ -43,13 +43,13 @@ interface Artifact {
   readonly bytecode: string;
 }
 
-export interface Placed {
+export interface PlacedContract {
   /** Its name in contracts-abi/solidity/. */
   readonly contract: string;
   readonly address: string;
 }
 
-export interface PlannedContract extends Placed {
+export interface PlannedContract extends PlacedContract {
   /** The contract whose constructor creates it; absent: a transaction of the deployer's does. */
   readonly creator?: string;
   /** The byte code that has the contract's within it. */
@@ -58,23 +58,23 @@ export interface PlannedContract extends Placed {
   readonly constructorArguments: string;
 }
 
-export interface Role extends Placed {
+export interface RoleGrant extends PlacedContract {
   readonly role: string;
   readonly holder: string;
 }
 
-export interface Plan {
+export interface DeployPlan {
   /** Addresses with their checksums. */
   readonly contracts: Contracts;
   /** Everything that is deployed, in order. */
   readonly deployed: readonly PlannedContract[];
   /** One transaction per nonce, from the first nonce on. */
-  readonly steps: readonly Step[];
-  readonly roles: readonly Role[];
+  readonly steps: readonly DeployStep[];
+  readonly roles: readonly RoleGrant[];
   /** The contracts that have an administrator (AccessControlDefaultAdminRules). */
-  readonly administered: readonly Placed[];
+  readonly administered: readonly PlacedContract[];
   /** Those of our own that have an owner instead (Ownable). */
-  readonly owned: readonly Placed[];
+  readonly owned: readonly PlacedContract[];
 }
 
 /** The name in the signing domain of the settlement contract. */
@@ -87,7 +87,7 @@ const LEAST_BOND = 5_000_000n;
  * The whole deployment. Addresses follow from the deployer and its nonces, so a fresh account gives the same addresses on every chain, and
  * nothing has to be read from the chain. The deployer administers the contracts until `admin` accepts.
  */
-export function planDeployment(deployer: string, firstNonce: number, terms: Terms): Plan {
+export function planDeployment(deployer: string, firstNonce: number, terms: DeployTerms): DeployPlan {
   const { disputeWindowS, adminDelayS, admin, bond = LEAST_BOND } = terms;
   const { steps, deployed, deploy, created } = listing(deployer, firstNonce);
 
@@ -106,7 +106,7 @@ export function planDeployment(deployer: string, firstNonce: number, terms: Term
   const resolver = created(by, 2, 'OracleResolver', oracleResolver, factory, tokens, collateral, oracle, disputeWindowS, deployer, adminDelayS);
   const quick = created(by, 3, 'QuickResolver', quickResolver, factory, tokens, deployer, adminDelayS);
 
-  const roles: Role[] = [
+  const roles: RoleGrant[] = [
     { contract: 'ConditionalTokens', address: tokens, role: 'SETTLEMENT_ROLE', holder: settling },
     { contract: 'Settlement', address: settling, role: 'OPERATOR_ROLE', holder: terms.operator },
     { contract: 'MarketFactory', address: factory, role: 'CREATOR_ROLE', holder: terms.creator },
@@ -138,7 +138,7 @@ export function planDeployment(deployer: string, firstNonce: number, terms: Term
 export const ACCESS = new Interface(oracleResolver.abi as InterfaceAbi);
 
 function listing(deployer: string, firstNonce: number) {
-  const steps: Step[] = [];
+  const steps: DeployStep[] = [];
   const deployed: PlannedContract[] = [];
   return {
     steps, deployed,
@@ -152,7 +152,7 @@ function listing(deployer: string, firstNonce: number) {
     },
     /** A contract by another one's constructor; returns its address. */
     created(
-      creator: Placed & { readonly bytecode: string }, nonce: number, contract: string, { abi }: Artifact,
+      creator: PlacedContract & { readonly bytecode: string }, nonce: number, contract: string, { abi }: Artifact,
       ...args: readonly unknown[]
     ): string {
       const address = getCreateAddress({ from: creator.address, nonce });

@@ -4,15 +4,15 @@ import { RpcError, type Rpc } from '../../command/chain/chain.js';
 import { freshFees, type FeeLimits } from '../../command/lane/fees.js';
 import { collateralProblems } from '../../command/chain/chain-check.js';
 import { oracleProblems } from './oracle.js';
-import type { Plan, Terms } from './plan.js';
+import type { DeployPlan, DeployTerms } from './plan.js';
 import { feeMarket, gasOf } from './send.js';
 import { CannotDeploy } from './terms.js';
 
 export interface Preflight {
   readonly rpc: Rpc;
   readonly deployer: string;
-  readonly terms: Terms;
-  readonly plan: Plan;
+  readonly terms: DeployTerms;
+  readonly plan: DeployPlan;
   readonly limits: FeeLimits;
   readonly say: (line: string) => void;
 }

@@ -7,7 +7,7 @@ import { replaceDurably } from '../../service/machine/durable-files.js';
 import { CannotDeploy } from './terms.js';
 
 /** A signed transaction. The same bytes may be sent any number of times. Amounts are decimal. */
-export interface Attempt {
+export interface DeployAttempt {
   readonly txHash: string;
   readonly raw: string;
   readonly gasLimit: string;
@@ -16,7 +16,7 @@ export interface Attempt {
 }
 
 /** What a deployment is. A later run must mean the same. */
-export interface Begun {
+export interface DeploymentIdentity {
   readonly chainId: number;
   /** Hash of block 0: two chains may have the same id. */
   readonly genesis: string;
@@ -25,14 +25,14 @@ export interface Begun {
   readonly terms: Readonly<Record<string, string>>;
 }
 
-export interface DeploymentRecord extends Begun {
+export interface DeploymentRecord extends DeploymentIdentity {
   readonly version: 1;
   /** The nonce of the first transaction. Each step has its nonce, so that no step can be done twice. */
   readonly firstNonce: number;
   /** Digest of all transactions without nonces and fees: another version of the program may have other contracts. */
   readonly plan: string;
   /** By nonce, the newest attempt last. */
-  readonly attempts: Readonly<Record<string, readonly Attempt[]>>;
+  readonly attempts: Readonly<Record<string, readonly DeployAttempt[]>>;
 }
 
 export interface RecordFile {
@@ -85,7 +85,7 @@ function parse(path: string, text: string): DeploymentRecord {
 }
 
 /** Throws CannotDeploy when a record is of another deployment than the one asked for. */
-export function refuseAnother(record: DeploymentRecord, asked: Begun & { readonly plan: string }): void {
+export function refuseAnother(record: DeploymentRecord, asked: DeploymentIdentity & { readonly plan: string }): void {
   const differing = (['chainId', 'genesis', 'deployer'] as const).filter((name) => record[name] !== asked[name]);
   const NAMES = { chainId: 'the chain', genesis: 'block 0 of the chain', deployer: 'the deployer' };
   const problems = differing.map((name) => `${NAMES[name]} was ${record[name]} when the deployment began, and is ${asked[name]} now`);

@@ -4,8 +4,8 @@ import { RpcError, type Rpc } from '../../command/chain/chain.js';
 import { broadcast, priorityFee } from '../../command/lane/chain-view.js';
 import { freshFees, replacementFees, type FeeLimits, type FeeMarket, type Fees } from '../../command/lane/fees.js';
 import { pause } from '../../engine/waiting.js';
-import type { Step } from './plan.js';
-import type { Attempt, RecordFile } from './record.js';
+import type { DeployStep } from './plan.js';
+import type { DeployAttempt, RecordFile } from './record.js';
 import { CannotDeploy } from './terms.js';
 
 /** Signs the deployer's transactions: a wallet of ethers, for example. */
@@ -45,7 +45,7 @@ const GO_ON = 'run the same command again to go on';
  * Resolves when every step is mined under the wanted number of blocks. Every transaction is recorded before it is sent, so that a run which
  * is killed leaves nothing that the next one does not know. Throws CannotDeploy when the deployment cannot go on, and what Rpc throws.
  */
-export async function sendSteps(sending: Sending, steps: readonly Step[]): Promise<readonly Mined[]> {
+export async function sendSteps(sending: Sending, steps: readonly DeployStep[]): Promise<readonly Mined[]> {
   const { record, confirmations, pollMs, say } = sending;
   const sentAt = new Map<number, number>();
   let oddLooks = 0;
@@ -83,7 +83,7 @@ export async function sendSteps(sending: Sending, steps: readonly Step[]): Promi
 }
 
 /** The count is read before the receipts: a transaction that was counted has a receipt. */
-async function look({ rpc, wallet, record }: Sending, steps: readonly Step[]) {
+async function look({ rpc, wallet, record }: Sending, steps: readonly DeployStep[]) {
   const head = Number(await rpc.request<string>('eth_blockNumber', []));
   const count = Number(await rpc.request<string>('eth_getTransactionCount', [wallet.address, 'latest']));
   const mined = await Promise.all(steps.map(async (step, i): Promise<Mined | undefined> => {
@@ -102,7 +102,7 @@ async function look({ rpc, wallet, record }: Sending, steps: readonly Step[]) {
 }
 
 /** Sends what is recorded for the nonce; signs anew when nothing is, or when it was not mined for some blocks and the fees may rise. */
-async function offer(sending: Sending, step: Step, { nonce, again }: { readonly nonce: number; readonly again: boolean }): Promise<void> {
+async function offer(sending: Sending, step: DeployStep, { nonce, again }: { readonly nonce: number; readonly again: boolean }): Promise<void> {
   const { rpc, record, wallet, limits, say } = sending;
   const last = attemptsAt(record, nonce).at(-1);
   let attempt = last;
@@ -121,9 +121,9 @@ async function offer(sending: Sending, step: Step, { nonce, again }: { readonly 
 }
 
 async function sign(
-  { rpc, wallet, record }: Sending, { to, data }: Step,
+  { rpc, wallet, record }: Sending, { to, data }: DeployStep,
   { nonce, fees, gasLimit }: { readonly nonce: number; readonly fees: Fees; readonly gasLimit: bigint },
-): Promise<Attempt> {
+): Promise<DeployAttempt> {
   const raw = await wallet.signTransaction({ type: 2, chainId: rpc.chainId, nonce, to, data, gasLimit, ...fees });
   const attempt = {
     txHash: keccak256(raw), raw, gasLimit: String(gasLimit), maxFeePerGas: String(fees.maxFeePerGas),
@@ -135,7 +135,7 @@ async function sign(
 }
 
 /** The gas limit of a step on the latest block. A step that would fail is not sent: it would use up its nonce. */
-export async function gasOf(rpc: Rpc, from: string, { what, to, data }: Step): Promise<bigint> {
+export async function gasOf(rpc: Rpc, from: string, { what, to, data }: DeployStep): Promise<bigint> {
   try {
     const estimate = BigInt(await rpc.request<string>('eth_estimateGas', [{ from, data, ...to === null ? {} : { to } }]));
     return estimate + estimate * SPARE_OF_4 / 4n;
@@ -152,7 +152,7 @@ export async function feeMarket(rpc: Rpc): Promise<FeeMarket> {
   return { baseFeePerGas: BigInt(baseFeePerGas), priorityFeePerGas: await priorityFee(rpc) };
 }
 
-function foreign({ wallet }: Sending, nonce: number, { what }: Step): CannotDeploy {
+function foreign({ wallet }: Sending, nonce: number, { what }: DeployStep): CannotDeploy {
   return new CannotDeploy([`another transaction of ${wallet.address} has nonce ${nonce}, which "${what}" was to have: nothing else may send with that key meanwhile`],
     'the addresses follow from the nonces, so begin another deployment with another --out');
 }
@@ -165,7 +165,7 @@ function nonceOf(record: RecordFile, step: number): number {
   return begun(record).firstNonce + step;
 }
 
-function attemptsAt(record: RecordFile, nonce: number): readonly Attempt[] {
+function attemptsAt(record: RecordFile, nonce: number): readonly DeployAttempt[] {
   return begun(record).attempts[nonce] ?? [];
 }
 
@@ -175,6 +175,6 @@ function begun(record: RecordFile) {
   return known;
 }
 
-function feesOf({ maxFeePerGas, maxPriorityFeePerGas }: Attempt): Fees {
+function feesOf({ maxFeePerGas, maxPriorityFeePerGas }: DeployAttempt): Fees {
   return { maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) };
 }

@@ -1,10 +1,10 @@
-/** What may be asked of a deployment, and what is taken where nothing is asked. */
+/** The terms that a deployment may be given, and their defaults. */
 import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
 import { knownChain } from './known-chains.js';
-import type { Terms } from './plan.js';
+import type { DeployTerms } from './plan.js';
 
 /** As the options give it. Addresses have their checksums. */
-export interface Asked {
+export interface RequestedTerms {
   readonly testnet: boolean;
   /** `test`: a TestUSDC. */
   readonly collateral?: string;
@@ -35,22 +35,22 @@ export class CannotDeploy extends Error {
 }
 
 /** The terms of the plan. Throws CannotDeploy with everything that the chain's kind does not allow. */
-export function termsOf(asked: Asked, { chainId, deployer }: { readonly chainId: number; readonly deployer: string }): Terms {
-  const { testnet, collateral, disputeWindowS = Number(DISPUTE_WINDOW_S), adminDelayS = testnet ? 0 : ADMIN_DELAY_S } = asked;
-  const problems = testnet ? testnetProblems(chainId) : [...problemsWithValue(asked, deployer), ...windowProblems(disputeWindowS)];
-  problems.push(...sharedKeyProblems(asked, asked.operator ?? deployer));
+export function termsOf(requested: RequestedTerms, { chainId, deployer }: { readonly chainId: number; readonly deployer: string }): DeployTerms {
+  const { testnet, collateral, disputeWindowS = Number(DISPUTE_WINDOW_S), adminDelayS = testnet ? 0 : ADMIN_DELAY_S } = requested;
+  const problems = testnet ? testnetProblems(chainId) : [...problemsWithValue(requested, deployer), ...windowProblems(disputeWindowS)];
+  problems.push(...sharedKeyProblems(requested, requested.operator ?? deployer));
   if (problems.length > 0) throw new CannotDeploy(problems);
   return {
-    operator: asked.operator ?? deployer, creator: asked.creator ?? deployer, quickOperator: asked.quickOperator ?? deployer,
-    admin: asked.admin ?? deployer,
+    operator: requested.operator ?? deployer, creator: requested.creator ?? deployer, quickOperator: requested.quickOperator ?? deployer,
+    admin: requested.admin ?? deployer,
     disputeWindowS: BigInt(disputeWindowS), adminDelayS: BigInt(adminDelayS),
-    ...collateral === undefined || collateral === 'test' ? {} : { collateral }, ...asked.oracle === undefined ? {} : { oracle: asked.oracle },
-    ...asked.bond === undefined ? {} : { bond: asked.bond },
+    ...collateral === undefined || collateral === 'test' ? {} : { collateral }, ...requested.oracle === undefined ? {} : { oracle: requested.oracle },
+    ...requested.bond === undefined ? {} : { bond: requested.bond },
   };
 }
 
 /** The exchange signs with up to three keys, and each one's nonces are a lane's alone: its chains file names no key twice. */
-function sharedKeyProblems({ relayer, quickOperator }: Asked, operator: string): string[] {
+function sharedKeyProblems({ relayer, quickOperator }: RequestedTerms, operator: string): string[] {
   const problems: string[] = [];
   const own = 'needs a key of its own, whose nonces nothing else uses';
   if (relayer === operator) problems.push(`--relayer: is the operator too: the relayer ${own}`);
@@ -69,18 +69,18 @@ function windowProblems(disputeWindowS: number): string[] {
   return disputeWindowS === wanted ? [] : [`--dispute-window: is ${wanted} s on every chain that is not a testnet, not ${disputeWindowS} s`];
 }
 
-function problemsWithValue(asked: Asked, deployer: string): string[] {
+function problemsWithValue(requested: RequestedTerms, deployer: string): string[] {
   const problems: string[] = [];
-  if (asked.collateral === undefined) {
+  if (requested.collateral === undefined) {
     problems.push('--collateral: give the address of the chain\'s stablecoin; TestUSDC, which anybody can mint, is deployed by --testnet, or by --collateral test');
   }
   for (const role of ROLES) {
-    if (asked[role] === undefined) problems.push(`${OPTION_OF[role]}: give an address; only on a testnet the deployer takes every role that nobody is named for`);
-    else if (asked[role] === deployer) problems.push(`${OPTION_OF[role]}: is the deployer, which is to keep no role: give another address`);
+    if (requested[role] === undefined) problems.push(`${OPTION_OF[role]}: give an address; only on a testnet the deployer takes every role that nobody is named for`);
+    else if (requested[role] === deployer) problems.push(`${OPTION_OF[role]}: is the deployer, which is to keep no role: give another address`);
   }
-  const { admin } = asked;
+  const { admin } = requested;
   for (const role of ['operator', 'creator', 'quickOperator', 'relayer'] as const) {
-    if (admin !== undefined && asked[role] === admin) {
+    if (admin !== undefined && requested[role] === admin) {
       problems.push(`${OPTION_OF[role]}: is the administrator too, whose key is to be offline: give another address`);
     }
   }

@@ -2,11 +2,11 @@
 import { id, ZeroAddress } from 'ethers';
 import type { Chain, Rpc } from '../../command/chain/chain.js';
 import { checkContracts, ContractMismatch } from '../../command/chain/chain-check.js';
-import { ACCESS, type Placed, type Plan, type Terms } from './plan.js';
+import { ACCESS, type PlacedContract, type DeployPlan, type DeployTerms } from './plan.js';
 import { CannotDeploy } from './terms.js';
 
 /** A contract whose administration its new administrator has not accepted yet. */
-export interface OpenHandOver extends Placed {
+export interface OpenHandOver extends PlacedContract {
   /** Unix seconds after which it can be accepted. */
   readonly acceptableAfter: number;
 }
@@ -15,8 +15,8 @@ interface Verifying {
   readonly rpc: Rpc;
   readonly chain: Chain;
   readonly deployer: string;
-  readonly plan: Plan;
-  readonly terms: Terms;
+  readonly plan: DeployPlan;
+  readonly terms: DeployTerms;
 }
 
 /** The hand-overs that are open. Throws CannotDeploy with everything that is not as planned. */
@@ -103,7 +103,7 @@ async function windowProblems(verifying: Verifying): Promise<string[]> {
 }
 
 async function handOverOf(
-  verifying: Verifying, { contract, address }: Placed,
+  verifying: Verifying, { contract, address }: PlacedContract,
 ): Promise<{ readonly problem?: string; readonly open?: OpenHandOver }> {
   const { deployer, terms: { admin, adminDelayS } } = verifying;
   const [defaultAdmin] = await read(verifying, address, 'defaultAdmin') as [string];

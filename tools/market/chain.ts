@@ -5,7 +5,7 @@ import {
 } from 'ethers';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
-import { CATEGORIES, type Category } from './terms.js';
+import { CATEGORIES, type Category } from '../../engine/records/fields.js';
 
 export interface MarketChain {
   readonly chainId: number;

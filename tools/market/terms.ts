@@ -1,10 +1,7 @@
 /** Parsers of what is asked for in a new market. They throw SettingError, which says what was expected. */
 import { KEY_FORMAT, privateKeyIn } from '../../command/lane/private-key.js';
+import { CATEGORIES, type Category } from '../../engine/records/fields.js';
 import { SettingError } from '../../service/settings.js';
-
-/** The factory's numbers of the categories. */
-export const CATEGORIES = ['defi', 'protocol', 'stablecoin', 'general'] as const;
-export type Category = typeof CATEGORIES[number];
 
 const MAX_QUESTION_BYTES = 1_000;
 const MAX_DESCRIPTION_BYTES = 10_000;

@@ -2,7 +2,7 @@
 import { BYTES32 } from '../../../engine/records/hex.js';
 import { RETENTION_MS, SIGNED_TOPIC_NAME, TOPIC_NAME } from '../kafka/topic-shape.js';
 import { PARTITIONS } from '../messages.js';
-import { encodedExample } from './examples.js';
+import { encodedExamples, type EncodedExample } from './examples.js';
 import { MESSAGE_NAMES, MESSAGE_TYPES, SIGNED_NAMES, plainSchema, publishedMessages, titleOf, type MessageName } from './schemas.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -51,6 +51,7 @@ const FILL_HEADER = { fill: decimal('The field `fill`.') };
 
 /** The document as plain JSON values. */
 export function asyncapiDocument(): Json {
+  const examples = encodedExamples();
   return {
     asyncapi: '3.0.0',
     info: {
@@ -72,7 +73,7 @@ export function asyncapiDocument(): Json {
       + '`digest`.')],
     ])),
     components: {
-      messages: Object.fromEntries(MESSAGE_NAMES.map((name) => [name, message(name)])),
+      messages: Object.fromEntries(MESSAGE_NAMES.map((name) => [name, message(name, examples[name])])),
       schemas: Object.fromEntries(MESSAGE_NAMES.map((name) => [name, plainSchema(name)])),
     },
   };
@@ -97,10 +98,9 @@ function operation(action: 'send' | 'receive', { name: channelName, messages }: 
   };
 }
 
-function message(name: MessageName): Json {
+function message(name: MessageName, { partition, seq, headers: exampleHeaders, value }: EncodedExample): Json {
   const { properties, description } = publishedMessages[name];
   const headers = { ...HEADERS, ...'fill' in properties ? FILL_HEADER : {} };
-  const { partition, seq, ...example } = encodedExample(name);
   return {
     name, title: titleOf(name), summary: description, contentType: 'application/json',
     headers: { type: 'object', required: Object.keys(headers), properties: headers },
@@ -113,6 +113,6 @@ function message(name: MessageName): Json {
         bindingVersion: KAFKA_BINDING,
       },
     },
-    examples: [{ name, summary: `Number ${seq} of partition ${partition}.`, headers: example.headers, payload: JSON.parse(example.value.toString()) as Json }],
+    examples: [{ name, summary: `Number ${seq} of partition ${partition}.`, headers: exampleHeaders, payload: JSON.parse(value.toString()) as Json }],
   };
 }

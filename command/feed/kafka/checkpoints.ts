@@ -1,8 +1,8 @@
 /** How far the fill feed is published in a Kafka topic, in Postgres, behind the lock that lets one process publish. */
-import { openSession, type Schema, type SessionOptions } from '../../lane/session.js';
+import { openSession, type Schema, type OutboxSessionOptions } from '../../lane/session.js';
 import { PARTITIONS } from '../messages.js';
 import { FEED_START, type FeedPosition, type PartitionPosition } from '../sequence.js';
-import type { Checkpoint, Checkpoints } from './publisher.js';
+import type { PublisherCheckpoint, PublisherCheckpoints } from './publisher.js';
 
 const SCHEMA: Schema = {
   isThere: 'select to_regclass(\'feed.published\') is not null as there',
@@ -39,11 +39,11 @@ insert into feed.published (topic, partitions, position, digest) values ($1::tex
 on conflict (topic) do update set partitions = excluded.partitions, position = excluded.position, digest = excluded.digest`,
 } as const;
 
-export interface HeldCheckpoints extends Checkpoints {
+export interface HeldCheckpoints extends PublisherCheckpoints {
   close(): Promise<void>;
 }
 
-export interface CheckpointOptions extends Pick<SessionOptions, 'url' | 'signal' | 'standingBy' | 'standByMs'> {
+export interface CheckpointOptions extends Pick<OutboxSessionOptions, 'url' | 'signal' | 'standingBy' | 'standByMs'> {
   readonly topic: string;
   /** Default: the topic's one lock. */
   readonly locks?: readonly string[];
@@ -53,7 +53,7 @@ export interface CheckpointOptions extends Pick<SessionOptions, 'url' | 'signal'
 export async function openCheckpoints({ topic, locks = [`feed:${topic}`], ...options }: CheckpointOptions): Promise<HeldCheckpoints> {
   const session = await openSession({ ...options, name: 'feed', locks, schema: SCHEMA });
   return {
-    async load(): Promise<Checkpoint> {
+    async load(): Promise<PublisherCheckpoint> {
       const [row] = await session.query<Row>(SQL.load, [topic]);
       if (row === undefined) return { position: FEED_START, newest: undefined };
       const markets = await session.query<{ market_id: string; chain_id: string }>(SQL.markets, [topic]);

@@ -53,7 +53,7 @@ export interface TopicBatch {
   readonly behind: number;
 }
 
-export interface Reading {
+export interface TopicReading {
   readonly topic: string;
   /** The consumer group, whose committed offsets say where to begin. */
   readonly group: string;
@@ -66,7 +66,7 @@ export interface Reading {
 
 export interface KafkaClient {
   /** Why nothing answers at present; undefined when all is well, or nothing was asked yet. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** The work, with the cluster's administration. While no broker answers, it waits. */
   administer<T>(work: (admin: Admin) => Promise<T>): Promise<T>;
   /**
@@ -75,7 +75,7 @@ export interface KafkaClient {
    */
   send(topic: string, records: readonly OutgoingRecord[]): Promise<void>;
   /** Reads as a member of the group. Resolves by `close`; rejects when the consumer has ended otherwise, and may then be begun again. */
-  read(reading: Reading): Promise<void>;
+  read(reading: TopicReading): Promise<void>;
   /** Ends everything at once: nothing is sent, read or tried again. Resolves within seconds. */
   close(): Promise<void>;
 }
@@ -88,7 +88,7 @@ const ACKNOWLEDGE_MS = 8_000;
 const CONSUMER = { sessionTimeout: 10_000, heartbeatInterval: 1_000, rebalanceTimeout: 15_000, maxWaitTimeInMs: 200 };
 const COMMIT_EVERY_MS = 1_000;
 const GOODBYE_MS = 2_000;
-/** Shorter troubles, as a change of leaders, are not told. */
+/** Shorter problems, as a change of leaders, are not told. */
 const QUIET_MS = 1_000;
 
 /** Connects at the first use. On Node 24 kafkajs causes one harmless TimeoutNegativeWarning per process. */
@@ -122,7 +122,7 @@ class OpenClient implements KafkaClient {
     });
   }
 
-  trouble(): string | undefined {
+  problem(): string | undefined {
     return this.failure?.text;
   }
 
@@ -154,7 +154,7 @@ class OpenClient implements KafkaClient {
     this.answered();
   }
 
-  async read({ topic, group, handle }: Reading): Promise<void> {
+  async read({ topic, group, handle }: TopicReading): Promise<void> {
     const consumer = this.kafka.consumer({
       groupId: group, ...CONSUMER, allowAutoTopicCreation: false, retry: { ...RETRY, restartOnFailure: () => Promise.resolve(false) },
     });
@@ -228,12 +228,12 @@ class OpenClient implements KafkaClient {
     const nowMs = performance.now();
     const { sinceMs, told } = this.failure ?? { sinceMs: nowMs, told: false };
     const tell = !told && nowMs - sinceMs >= QUIET_MS;
-    if (tell) this.options.report('trouble', `Kafka: ${text}`);
+    if (tell) this.options.report('warn', `Kafka: ${text}`);
     this.failure = { text, sinceMs, told: told || tell };
   }
 
   private answered(): void {
-    if (this.failure?.told === true) this.options.report('note', 'Kafka answers again');
+    if (this.failure?.told === true) this.options.report('info', 'Kafka answers again');
     this.failure = undefined;
   }
 }
@@ -241,7 +241,7 @@ class OpenClient implements KafkaClient {
 /** Offsets are committed once per second: they only say where to begin looking. */
 async function handleBatch(
   { batch: { topic, partition, messages, highWatermark }, heartbeat, resolveOffset, commitOffsetsIfNecessary, isRunning, isStale }: EachBatchPayload,
-  { handle, committed }: { handle: Reading['handle']; committed: Map<number, number> },
+  { handle, committed }: { handle: TopicReading['handle']; committed: Map<number, number> },
 ): Promise<void> {
   const last = messages.at(-1);
   if (last === undefined || !isRunning() || isStale()) return;

@@ -6,8 +6,8 @@ import type { Report } from '../../../engine/report.js';
 import type { FillFeed } from '../fill-feed.js';
 import type { SequencedMessage } from '../messages.js';
 import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
-import type { KafkaClient, Reading, TopicBatch, TopicRecord } from './client.js';
-import { sift } from './sift.js';
+import type { KafkaClient, TopicReading, TopicBatch, TopicRecord } from './client.js';
+import { selectNew } from './new-messages.js';
 
 export interface KafkaFeedOptions {
   /** A client of the follower's own, which is closed when it ends. */
@@ -30,12 +30,12 @@ export interface KafkaFeedOptions {
 
 export interface KafkaFeedStatus {
   /** Why messages do not come by Kafka at present; undefined while they do, or there are none. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
   /** How many messages were taken from the log, and how many came again and were dropped. */
   readonly fromLog: number;
   readonly repeats: number;
   /** How many gaps, and messages that could not be used, were found in the topic. */
-  readonly alarms: number;
+  readonly alerts: number;
 }
 
 export interface KafkaFeed extends FillFeed {
@@ -45,7 +45,7 @@ export interface KafkaFeed extends FillFeed {
 /** The fill feed of a process, and how it comes. */
 export interface OpenFeed {
   readonly feed: FillFeed;
-  /** How it comes; `trouble` and the counts are Kafka's. */
+  /** How it comes; `problem` and the counts are Kafka's. */
   readonly transport: 'log' | 'kafka';
   status(): KafkaFeedStatus | undefined;
 }
@@ -55,37 +55,37 @@ const IDLE_MS = 2_000;
 const SILENT_MS = 30_000;
 /** How often a member of the group tells that it lives while its batch waits. */
 const ALIVE_MS = 1_000;
-const ALARM_EVERY_MS = 60_000;
+const ALERT_EVERY_MS = 60_000;
 /** Batches with so many messages are taken without those that wait behind them, so that no step takes long. */
 const ENOUGH_MESSAGES = 2_000;
 
 export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
-  const figures = { fromLog: 0, repeats: 0, alarms: 0, trouble: undefined as string | undefined };
+  const counts = { fromLog: 0, repeats: 0, alerts: 0, problem: undefined as string | undefined };
   return {
-    status: () => ({ ...figures }),
+    status: () => ({ ...counts }),
     async* follow(from, signal) {
       const client = options.open();
-      const course = new Course(options, { from, signal, figures, troubleOfKafka: () => client.trouble() });
+      const followed = new FollowedFeed(options, { from, signal, counts, problemOfKafka: () => client.problem() });
       const arrivals = createArrivals();
       const reading = keepReading(client, options, {
         signal,
         arrived(batch, alive) {
-          course.hears(batch.partition);
+          followed.hears(batch.partition);
           return arrivals.put(batch, alive);
         },
       });
       try {
         while (!signal.aborted) {
           const arrived = await arrivals.next(signal, options.idleMs ?? IDLE_MS);
-          yield* arrived.length === 0 ? course.whenIdle() : course.take(arrived.map(({ batch }) => batch));
+          yield* arrived.length === 0 ? followed.whenIdle() : followed.take(arrived.map(({ batch }) => batch));
           // The signal may have cut it short.
           if (!signal.aborted) {
             for (const { batch, handled } of arrived) {
-              course.hears(batch.partition);
+              followed.hears(batch.partition);
               handled();
             }
           }
-          yield* course.whenSilent();
+          yield* followed.whenSilent();
         }
       } finally {
         arrivals.leave();
@@ -99,8 +99,8 @@ export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
 interface Following {
   readonly from: FeedPosition;
   readonly signal: AbortSignal;
-  readonly figures: { fromLog: number; repeats: number; alarms: number; trouble: string | undefined };
-  readonly troubleOfKafka: () => string | undefined;
+  readonly counts: { fromLog: number; repeats: number; alerts: number; problem: string | undefined };
+  readonly problemOfKafka: () => string | undefined;
 }
 
 /** A partition's next messages. */
@@ -110,7 +110,7 @@ interface PartitionRun {
 }
 
 /** How far one follower has got, and what it does with what arrives. */
-class Course {
+class FollowedFeed {
   private partitions: readonly PartitionPosition[];
   private readonly markets: Map<string, number>;
   /** How many outcomes there were at the last look while nothing came. */
@@ -134,40 +134,40 @@ class Course {
   /** What is next in all partitions is one batch. */
   async* take(batches: readonly TopicBatch[]): AsyncGenerator<FeedBatch> {
     for (let rest = byPartition(batches); rest.length > 0 && !this.following.signal.aborted;) {
-      const sifted = rest.map(({ partition, records }) => ({ partition, records, ...sift(this.at(partition), records) }));
-      for (const { repeats, unusable } of sifted) {
-        this.following.figures.repeats += repeats;
-        for (const { kind, what } of unusable) this.alarm(kind, `a message is left out, ${what}`);
+      const selected = rest.map(({ partition, records }) => ({ partition, records, ...selectNew(this.at(partition), records) }));
+      for (const { repeats, unusable } of selected) {
+        this.following.counts.repeats += repeats;
+        for (const { kind, what } of unusable) this.alert(kind, `a message is left out, ${what}`);
       }
-      yield* this.takeNext(sifted);
+      yield* this.takeNext(selected);
       if (this.following.signal.aborted) return;
-      for (const { partition, messages, repeats } of sifted) if (messages.length + repeats > 0) this.missed.delete(partition);
+      for (const { partition, messages, repeats } of selected) if (messages.length + repeats > 0) this.missed.delete(partition);
       this.mended();
       rest = [];
-      for (const { partition, records, gap } of sifted) {
+      for (const { partition, records, gap } of selected) {
         if (gap === undefined) continue;
         const { nextSeq } = this.at(partition);
         if (nextSeq < gap.seq) {
-          this.alarm('gap', `messages ${nextSeq} to ${gap.seq - 1} of partition ${partition} are missing, and are taken from the log`);
+          this.alert('gap', `messages ${nextSeq} to ${gap.seq - 1} of partition ${partition} are missing, and are taken from the log`);
           yield* this.fromLog();
         }
         const surplus = this.at(partition).nextSeq < gap.seq;
-        if (surplus) this.alarm('surplus', `message ${gap.seq} of partition ${partition} is left out: the history does not have it`);
+        if (surplus) this.alert('surplus', `message ${gap.seq} of partition ${partition} is left out: the history does not have it`);
         const left = records.slice(gap.from + (surplus ? 1 : 0));
         if (left.length > 0) rest.push({ partition, records: left });
       }
     }
   }
 
-  private async* takeNext(sifted: readonly PartitionRun[]): AsyncGenerator<FeedBatch> {
-    const runs = sifted.filter(({ messages }) => messages.length > 0);
+  private async* takeNext(selected: readonly PartitionRun[]): AsyncGenerator<FeedBatch> {
+    const runs = selected.filter(({ messages }) => messages.length > 0);
     const known = await Promise.all(runs.map(({ messages }) => this.areOfThisHistory(messages)));
     if (known.includes(undefined)) return;
     const messages = runs.flatMap((run, index) => known[index] === true ? run.messages : []);
     if (messages.length > 0) yield this.given({ messages });
     const foreign = runs.filter((_run, index) => known[index] === false);
     if (foreign.length === 0) return;
-    this.alarm('foreign', `messages of another history are in partition ${foreign.map(({ partition }) => partition).join(', ')}, and the log's are taken`);
+    this.alert('foreign', `messages of another history are in partition ${foreign.map(({ partition }) => partition).join(', ')}, and the log's are taken`);
     yield* this.fromLog();
   }
 
@@ -184,7 +184,7 @@ class Course {
 
   /**
    * A partition whose leader is away holds everything up, whatever comes from the others. One from which something comes is behind at most, and
-   * one that has nothing to tell is no trouble.
+   * one that has nothing to tell is no problem.
    */
   async* whenSilent(): AsyncGenerator<FeedBatch> {
     const { look: { atMs, length: due }, options: { silentMs = SILENT_MS } } = this;
@@ -208,32 +208,32 @@ class Course {
   /** Tells of messages that had to be taken from the log. Returns whether there are some. */
   private misses(messages: readonly SequencedMessage[]): boolean {
     if (messages.length === 0) return false;
-    const { options: { report }, following: { figures, troubleOfKafka } } = this;
+    const { options: { report }, following: { counts, problemOfKafka } } = this;
     for (const { partition } of messages) this.missed.add(partition);
     // What came before says nothing about now.
     this.heard.clear();
-    const kafka = troubleOfKafka();
+    const kafka = problemOfKafka();
     const why = `those of partition ${[...this.missed].sort().join(', ')} have not come${kafka === undefined ? '' : `: ${kafka}`}`;
-    if (figures.trouble === undefined) report('trouble', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
-    figures.trouble = why;
+    if (counts.problem === undefined) report('warn', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
+    counts.problem = why;
     return true;
   }
 
   private mended(): void {
-    const { options: { report }, following: { figures } } = this;
-    if (figures.trouble === undefined || this.missed.size > 0) return;
-    report('note', 'messages of the fill feed come by Kafka again');
-    figures.trouble = undefined;
+    const { options: { report }, following: { counts } } = this;
+    if (counts.problem === undefined || this.missed.size > 0) return;
+    report('info', 'messages of the fill feed come by Kafka again');
+    counts.problem = undefined;
   }
 
   /** What was not given of the outcomes below a length, by default of all that there are now, and without `newer: false` what comes with it. */
   private async* fromLog(length?: number, { newer = true } = {}): AsyncGenerator<FeedBatch> {
-    const { options: { logFeed }, following: { signal, figures } } = this;
+    const { options: { logFeed }, following: { signal, counts } } = this;
     const end = length ?? await this.length();
     if (end === undefined || least(this.partitions) >= end) return;
     for await (const read of logFeed.follow({ partitions: this.partitions, markets: this.markets }, signal)) {
       const batch = newer ? read : below(end, read);
-      figures.fromLog += batch.messages.length;
+      counts.fromLog += batch.messages.length;
       yield this.given(batch);
       if (least(this.partitions) >= end) return;
     }
@@ -266,13 +266,13 @@ class Course {
     return at;
   }
 
-  /** A kind of alarm is told once per minute, however many messages it is about. */
-  private alarm(kind: string, text: string): void {
+  /** A kind of alert is told once per minute, however many messages it is about. */
+  private alert(kind: string, text: string): void {
     const nowMs = performance.now();
-    this.following.figures.alarms += 1;
-    if (nowMs - (this.told.get(kind) ?? -Infinity) < ALARM_EVERY_MS) return;
+    this.following.counts.alerts += 1;
+    if (nowMs - (this.told.get(kind) ?? -Infinity) < ALERT_EVERY_MS) return;
     this.told.set(kind, nowMs);
-    this.options.report('alarm', `the Kafka topic ${this.options.topic}: ${text}`);
+    this.options.report('alert', `the Kafka topic ${this.options.topic}: ${text}`);
   }
 }
 
@@ -295,13 +295,13 @@ async function waitForLog<T>(ask: () => Promise<T>, signal: AbortSignal): Promis
 /** Reads the topic until the client is closed; a consumer that has ended otherwise is begun again. */
 async function keepReading(
   client: KafkaClient, { topic, group, report }: KafkaFeedOptions,
-  { signal, arrived }: { signal: AbortSignal; arrived: Reading['handle'] },
+  { signal, arrived }: { signal: AbortSignal; arrived: TopicReading['handle'] },
 ): Promise<void> {
   await retrying(() => client.read({ topic, group, handle: arrived }), {
     backoff: BACKOFF, signal, canPass: () => true,
     failed(error, failures) {
       // One or two are normal while a group's coordinator is loading or changing.
-      if (failures === 3) report('trouble', `the Kafka consumer ends again and again: ${(error as Error).message}`);
+      if (failures === 3) report('warn', `the Kafka consumer ends again and again: ${(error as Error).message}`);
     },
   }).catch((error: unknown) => { if (!signal.aborted) throw error; });
 }
@@ -341,7 +341,7 @@ function createArrivals() {
   };
 }
 
-/** A batch that the consumer gave up comes again, and may wait beside the first: a partition's records are sifted together, in their order. */
+/** A batch that the consumer gave up comes again, and may wait beside the first: a partition's records are looked at together, in their order. */
 function byPartition(batches: readonly TopicBatch[]): Pick<TopicBatch, 'partition' | 'records'>[] {
   const joined = new Map<number, TopicRecord[]>();
   for (const { partition, records } of batches) joined.set(partition, [...joined.get(partition) ?? [], ...records]);

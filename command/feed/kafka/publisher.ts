@@ -4,7 +4,7 @@ import { decodeOutcome } from '../../../engine/records/codec.js';
 import { orAborted, retrying, within, type Backoff } from '../../../engine/waiting.js';
 import type { Report } from '../../../engine/report.js';
 import { ForeignFeed, type FillFeed } from '../fill-feed.js';
-import type { AddressedMessage, MarketOpened, SequencedMessage } from '../messages.js';
+import type { AddressedMessage, MarketOpenedMessage, SequencedMessage } from '../messages.js';
 import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
 import type { KafkaClient, OutgoingRecord } from './client.js';
 import { ensureTopic, TopicRefused } from './topic.js';
@@ -16,7 +16,7 @@ export interface Newest {
   readonly digest: string;
 }
 
-export interface Checkpoint {
+export interface PublisherCheckpoint {
   readonly position: FeedPosition;
   /** The newest message that is published; undefined before the first. */
   readonly newest: Newest | undefined;
@@ -26,11 +26,11 @@ export interface CheckpointChange {
   readonly partitions: readonly PartitionPosition[];
   readonly newest: Newest | undefined;
   /** Markets whose MarketOpened is published now. */
-  readonly opened: readonly MarketOpened[];
+  readonly opened: readonly MarketOpenedMessage[];
 }
 
-export interface Checkpoints {
-  load(): Promise<Checkpoint>;
+export interface PublisherCheckpoints {
+  load(): Promise<PublisherCheckpoint>;
   save(change: CheckpointChange): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export interface PublishOptions {
   readonly topic: TopicOptions;
   /** The messages as the topic has them, in the same order. Throws LogUnavailable. */
   readonly encode: (messages: readonly SequencedMessage[]) => Promise<readonly AddressedMessage[]>;
-  readonly checkpoints: Checkpoints;
+  readonly checkpoints: PublisherCheckpoints;
   /** The feed from the log. */
   readonly logFeed: FillFeed;
   readonly log: Pick<Log, 'read'>;
@@ -47,7 +47,7 @@ export interface PublishOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Progress {
+export interface PublishProgress {
   /** All messages of the outcomes below this log position are in the topic. */
   readonly position: number;
   /** How many messages were sent with this step. */
@@ -66,13 +66,13 @@ const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
  * Publishes until the signal aborts; tells where it begins, and every step that has succeeded. Throws ForeignFeed, TopicRefused, MalformedRecord,
  * and what `encode` and `checkpoints` throw.
  */
-export async function* publish(options: PublishOptions): AsyncGenerator<Progress, undefined> {
+export async function* publish(options: PublishOptions): AsyncGenerator<PublishProgress, undefined> {
   const { client, topic, checkpoints, logFeed, report, signal } = options;
   const { position, newest: last } = await checkpoints.load();
   await checkHistory(options, last);
   if (signal.aborted) return undefined;
   if (await orAborted(ensureTopic(client, topic), signal)) {
-    if (last === undefined) report('note', `the Kafka topic ${topic.topic} is made`);
+    if (last === undefined) report('info', `the Kafka topic ${topic.topic} is made`);
     else tellGone(options);
   }
   let { partitions } = position;
@@ -107,7 +107,7 @@ function newestOf(messages: readonly SequencedMessage[]): Newest | undefined {
   return last === undefined ? undefined : { position: last.message.position, digest: last.digest };
 }
 
-function openedIn(messages: readonly SequencedMessage[]): MarketOpened[] {
+function openedIn(messages: readonly SequencedMessage[]): MarketOpenedMessage[] {
   return messages.flatMap(({ message }) => message.type === 'MarketOpened' ? [message] : []);
 }
 
@@ -117,7 +117,7 @@ async function send({ client, topic, encode, report, signal }: PublishOptions, m
   const records = await orAborted(encode(messages), signal);
   await retrying(() => orAborted(sendWhere({ client, topic, report }, records), signal), {
     backoff: BACKOFF, signal, canPass: (error) => !(error instanceof TopicRefused),
-    failed(error) { report('trouble', `Kafka refuses messages of the fill feed: ${(error as Error).message}`); },
+    failed(error) { report('warn', `Kafka refuses messages of the fill feed: ${(error as Error).message}`); },
   });
 }
 
@@ -140,7 +140,7 @@ async function sendWhere({ client, topic, report }: Pick<PublishOptions, 'client
 }
 
 function tellGone({ topic: { topic }, report }: Pick<PublishOptions, 'topic' | 'report'>): void {
-  report('alarm', `the Kafka topic ${topic} was gone and is made again: what it had is lost to those who had not read it`);
+  report('alert', `the Kafka topic ${topic} was gone and is made again: what it had is lost to those who had not read it`);
 }
 
 /** Throws ForeignFeed when the log does not have the newest message's outcome. */

@@ -4,7 +4,7 @@ import { startReactor, type StandBy } from '../../../engine/reactor.js';
 import type { Backoff } from '../../../engine/waiting.js';
 import { OutboxUnavailable } from '../../lane/requests.js';
 import type { HeldCheckpoints } from './checkpoints.js';
-import { publish, type Progress, type PublishOptions } from './publisher.js';
+import { publish, type PublishProgress, type PublishOptions } from './publisher.js';
 import { TopicRefused } from './topic.js';
 import { createTopicWatch } from './topic-watch.js';
 import type { KafkaClient } from './client.js';
@@ -29,9 +29,9 @@ export interface PublisherStatus {
   /** How many messages this process has sent. */
   readonly sent: number;
   /** Why nothing can be published; undefined when it can. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
   /** What of the topic is not as it must be, though messages can be published; undefined when nothing is known to be. */
-  readonly topicTrouble: string | undefined;
+  readonly topicProblem: string | undefined;
 }
 
 export interface Publisher {
@@ -43,9 +43,9 @@ export interface Publisher {
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 
 /** What a publisher has while its session lasts. */
-interface Course {
+interface PublisherSession {
   readonly checkpoints: HeldCheckpoints;
-  readonly steps: AsyncGenerator<Progress, undefined>;
+  readonly steps: AsyncGenerator<PublishProgress, undefined>;
   readonly over: AbortController;
   watching?: Promise<void>;
 }
@@ -56,17 +56,17 @@ export function runPublisher(options: PublisherOptions): Publisher {
   const topicWatch = createTopicWatch({ client, topic, report, ...lookMs === undefined ? {} : { everyMs: lookMs } });
   let position: number | undefined;
   let sent = 0;
-  const reactor = startReactor<Course>({
+  const reactor = startReactor<PublisherSession>({
     async hold(standBy) {
       const checkpoints = await openCheckpoints({ ...standBy, topic: topic.topic });
       position = undefined;
       return { checkpoints, steps: publish({ ...options, client, checkpoints }), over: new AbortController() };
     },
-    async round(course) {
-      const { value: step } = await course.steps.next();
+    async round(session) {
+      const { value: step } = await session.steps.next();
       if (step === undefined) return;
       // The first says that the topic is there.
-      course.watching ??= topicWatch.watch(AbortSignal.any([signal, course.over.signal]));
+      session.watching ??= topicWatch.watch(AbortSignal.any([signal, session.over.signal]));
       position = step.position;
       sent += step.sent;
     },
@@ -76,7 +76,7 @@ export function runPublisher(options: PublisherOptions): Publisher {
       await checkpoints.close();
     },
     isLoss: () => true, canPass,
-    level: (error) => error instanceof TopicRefused ? 'alarm' : 'trouble',
+    level: (error) => error instanceof TopicRefused ? 'alert' : 'warn',
     backoff, who: `the fill feed in ${topic.topic}`, report, signal,
   });
   return {
@@ -84,8 +84,8 @@ export function runPublisher(options: PublisherOptions): Publisher {
     status() {
       const standby = reactor.standsBy();
       return {
-        standby, position: standby ? undefined : position, sent, trouble: reactor.trouble() ?? client.trouble(),
-        topicTrouble: standby ? undefined : topicWatch.trouble(),
+        standby, position: standby ? undefined : position, sent, problem: reactor.problem() ?? client.problem(),
+        topicProblem: standby ? undefined : topicWatch.problem(),
       };
     },
   };

@@ -25,7 +25,7 @@ export interface TopicShape {
   readonly options: ReadonlyMap<string, string> | undefined;
 }
 
-export interface Difference {
+export interface TopicDifference {
   /** Goes on after the topic's name. */
   readonly text: string;
   /** Whether messages get other places or are lost between others, so that consumers see gaps. */
@@ -57,11 +57,11 @@ async function optionsOf(admin: Admin, topic: string): Promise<TopicShape['optio
 }
 
 /** Of an option that is not known nothing is said. */
-export function differences({ topic, replication, minInsync }: TopicOptions, shape: TopicShape): Difference[] {
+export function differences({ topic, replication, minInsync }: TopicOptions, shape: TopicShape): TopicDifference[] {
   const { options = new Map<string, string>() } = shape;
-  const found: Difference[] = [];
-  const differs = (what: string, wanted: string, { mend, tearsSequences = false }: { mend: string; tearsSequences?: boolean }): void => {
-    found.push({ text: `has ${what}, not ${wanted}: ${mend}`, tearsSequences });
+  const found: TopicDifference[] = [];
+  const differs = (what: string, required: string, { mend, tearsSequences = false }: { mend: string; tearsSequences?: boolean }): void => {
+    found.push({ text: `has ${what}, not ${required}: ${mend}`, tearsSequences });
   };
   if (shape.partitions !== PARTITIONS) {
     const mend = shape.partitions < PARTITIONS
@@ -73,36 +73,36 @@ export function differences({ topic, replication, minInsync }: TopicOptions, sha
     differs(`${shape.replication} replicas`, `${replication} or more`, { mend: 'kafka-reassign-partitions.sh --bootstrap-server BROKER '
       + `--execute --reassignment-json-file FILE, with ${replication} brokers per partition in FILE; or set KAFKA_REPLICATION` });
   }
-  for (const { option, wanted, value, fits, tearsSequences = false } of wantedOptions(minInsync)) {
+  for (const { option, required, value, fits, tearsSequences = false } of requiredOptions(minInsync)) {
     const is = options.get(option);
     if (is === undefined || fits(is)) continue;
     const mend = `kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name ${topic} --add-config ${option}=${value}`;
-    differs(`${option}=${is}`, wanted, { mend, tearsSequences });
+    differs(`${option}=${is}`, required, { mend, tearsSequences });
   }
   return found;
 }
 
 const kafkaTopics = (what: string): string => `kafka-topics.sh --bootstrap-server BROKER ${what}`;
 
-interface WantedOption {
+interface RequiredOption {
   readonly option: string;
-  readonly wanted: string;
+  readonly required: string;
   readonly value: string;
   readonly fits: (value: string) => boolean;
   readonly tearsSequences?: boolean;
 }
 
-function wantedOptions(minInsync: number): WantedOption[] {
+function requiredOptions(minInsync: number): RequiredOption[] {
   return [
-    { option: 'cleanup.policy', wanted: 'delete', value: 'delete', fits: (value) => value === 'delete', tearsSequences: true },
+    { option: 'cleanup.policy', required: 'delete', value: 'delete', fits: (value) => value === 'delete', tearsSequences: true },
     {
-      option: 'retention.ms', wanted: `${RETENTION_MS} or more`, value: String(RETENTION_MS),
+      option: 'retention.ms', required: `${RETENTION_MS} or more`, value: String(RETENTION_MS),
       fits: (value) => Number(value) === -1 || Number(value) >= RETENTION_MS,
     },
-    { option: 'retention.bytes', wanted: '-1', value: '-1', fits: (value) => Number(value) === -1 },
+    { option: 'retention.bytes', required: '-1', value: '-1', fits: (value) => Number(value) === -1 },
     {
-      option: 'min.insync.replicas', wanted: `${minInsync} or more`, value: String(minInsync), fits: (value) => Number(value) >= minInsync,
+      option: 'min.insync.replicas', required: `${minInsync} or more`, value: String(minInsync), fits: (value) => Number(value) >= minInsync,
     },
-    { option: 'unclean.leader.election.enable', wanted: 'false', value: 'false', fits: (value) => value === 'false' },
+    { option: 'unclean.leader.election.enable', required: 'false', value: 'false', fits: (value) => value === 'false' },
   ];
 }

@@ -7,7 +7,7 @@ import { differences, shapeOf, type TopicOptions, type TopicShape } from './topi
 
 export interface TopicWatch {
   /** What is not as it must be, with the commands that mend it; undefined when nothing is, or nobody has looked. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** Looks until the signal aborts. Never rejects. */
   watch(signal: AbortSignal): Promise<void>;
 }
@@ -20,21 +20,21 @@ export function createTopicWatch(
 ): TopicWatch {
   const { topic } = options;
   let known: readonly string[] = [];
-  let unauthorizedTold = false;
+  let unauthorizedReported = false;
 
   function heard(shape: TopicShape): void {
-    if (shape.options === undefined && !unauthorizedTold) {
-      unauthorizedTold = true;
-      report('trouble', `the options of the Kafka topic ${topic} are not checked: this user needs the right DescribeConfigs on the topic`);
+    if (shape.options === undefined && !unauthorizedReported) {
+      unauthorizedReported = true;
+      report('warn', `the options of the Kafka topic ${topic} are not checked: this user needs the right DescribeConfigs on the topic`);
     }
     const found = differences(options, shape).map(({ text }) => text);
-    for (const text of found) if (!known.includes(text)) report('alarm', `the Kafka topic ${topic} ${text}`);
-    if (found.length === 0 && known.length > 0) report('note', `the Kafka topic ${topic} is as it must be again`);
+    for (const text of found) if (!known.includes(text)) report('alert', `the Kafka topic ${topic} ${text}`);
+    if (found.length === 0 && known.length > 0) report('info', `the Kafka topic ${topic} is as it must be again`);
     known = found;
   }
 
   return {
-    trouble: () => known.length === 0 ? undefined : known.map((text) => `the Kafka topic ${topic} ${text}`).join('\n'),
+    problem: () => known.length === 0 ? undefined : known.map((text) => `the Kafka topic ${topic} ${text}`).join('\n'),
     watch: (signal) => startRounds({
       // While no broker answers, this waits. The publisher makes a topic that is gone again, and begins again when it may not.
       async round() { heard(await orAborted(client.administer((admin) => shapeOf(admin, topic)), signal)); },

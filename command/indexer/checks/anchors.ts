@@ -41,7 +41,7 @@ export async function checkAnchors(anchors: readonly Anchor[], check: AnchorChec
 
 function passedOver(anchor: FalseAnchor, { chain: { chainId }, now, report }: AnchorCheck): Fact {
   const { position, digest, txHash, block, blockHash, logIndex, known } = anchor;
-  report('trouble', `chain ${chainId}: passes over the anchor of transaction ${txHash}, as the chain's settings say: digest ${digest} at position `
+  report('warn', `chain ${chainId}: passes over the anchor of transaction ${txHash}, as the chain's settings say: digest ${digest} at position `
   + `${position}, where the history has ${known ?? 'nothing'}; the history records it as AnchorPassedOver`);
   return {
     command: { kind: 'PassOverAnchor', v: 1, at: now(), chainId, txHash, position: String(position), digest, fact: { chainId, block, logIndex } }, blockHash,

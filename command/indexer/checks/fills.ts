@@ -4,7 +4,7 @@ import type { Chain, Rpc } from '../../chain/chain.js';
 import type { Report } from '../../../engine/report.js';
 import type { Fact, FactCommand } from '../facts.js';
 import { ForeignChain, othersText, senderOf } from '../foreign-chain.js';
-import { otherTerms, passedOverFill, type OtherTerms, type ToldFill } from './told-fill.js';
+import { otherTerms, passedOverFill, type OtherTerms, type ChainFill } from './chain-fill.js';
 
 export interface FillCheck {
   readonly chain: Chain;
@@ -19,7 +19,7 @@ export interface FillCheck {
 /** A fact that ends a fill. */
 interface FillFact extends Fact {
   readonly command: Extract<FactCommand, { readonly kind: 'SettleFill' | 'FailFill' }>;
-  readonly fill: ToldFill;
+  readonly fill: ChainFill;
 }
 
 /** A fill on the chain that is not the one which the engine matched under its number. */
@@ -51,10 +51,10 @@ export async function checkFills(facts: readonly Fact[], check: FillCheck): Prom
   const [first, ...others] = falseFills.filter(({ fact: { command } }) => !named.has(command.txHash));
   if (first !== undefined) throw await contradiction(first, others, check);
   for (const { fact: { command: { fill, txHash } }, differing } of falseFills) {
-    report('trouble', `chain ${chainId}: passes over fill ${fill} of transaction ${txHash}, as the chain's settings say: ${textOf(differing)}; the history `
+    report('warn', `chain ${chainId}: passes over fill ${fill} of transaction ${txHash}, as the chain's settings say: ${textOf(differing)}; the history `
     + 'records that its own fill failed, and the shares that moved');
   }
-  if (unmatched.length > 0) report('alarm', unmatchedText(chainId, unmatched));
+  if (unmatched.length > 0) report('alert', unmatchedText(chainId, unmatched));
   const passed = new Set<Fact>([...unmatched, ...falseFills.map(({ fact }) => fact)]);
   return facts.flatMap((fact) => isFillFact(fact) && passed.has(fact) ? recorded(fact) : [fact]);
 }
@@ -94,6 +94,6 @@ async function contradiction(falseFill: FalseFill, others: readonly FalseFill[],
     + `matched is then recorded as failed, since its number is used up, and the shares that moved as moved.${othersText(txHash, places)}`);
 }
 
-function textOf({ told, matched }: OtherTerms): string {
-  return `${JSON.stringify(told)}, where the history has matched ${JSON.stringify(matched)}`;
+function textOf({ onChain, matched }: OtherTerms): string {
+  return `${JSON.stringify(onChain)}, where the history has matched ${JSON.stringify(matched)}`;
 }

@@ -2,7 +2,7 @@
 import type { ChainCursor, EngineView } from '../../../engine/run/view.js';
 import type { Report } from '../../../engine/report.js';
 import type { Fact, FactCommand, Facts } from '../facts.js';
-import { otherResolution, type QuickDecision } from './told-resolution.js';
+import { otherResolution, type QuickDecision } from './chain-resolution.js';
 
 export interface ResolutionCheck {
   readonly chain: { readonly chainId: number };
@@ -15,7 +15,7 @@ export interface ResolutionCheck {
 type Resolve = Extract<FactCommand, { readonly kind: 'ResolveMarket' }>;
 
 export interface Contradicted {
-  /** Compares what a range has, and raises an alarm for each market that is new. */
+  /** Compares what a range has, and raises an alert for each market that is new. */
   look(found: Pick<Facts, 'facts' | 'resolutions'>): Promise<void>;
   /** A text for each market since the start. */
   texts(): readonly string[];
@@ -27,7 +27,7 @@ export function gatherContradicted(check: ResolutionCheck & { readonly report: R
   return {
     async look(found) {
       for (const [marketId, text] of await contradictedResolutions(found, check)) {
-        if (!known.has(marketId)) check.report('alarm', text);
+        if (!known.has(marketId)) check.report('alert', text);
         known.set(marketId, text);
       }
     },
@@ -52,11 +52,11 @@ export async function contradictedResolutions(
   for (const { marketId, winningOutcome: paid, fact: { block, logIndex } } of resolves) {
     const decided = decisionOf(marketId);
     if (decided === undefined || block < nextBlock || (block === nextBlock && logIndex < nextLog)) continue;
-    const told = resolutions.find((each) => each.marketId === marketId && each.block === block);
-    const other = otherResolution({ paid, told, decided });
+    const onChain = resolutions.find((each) => each.marketId === marketId && each.block === block);
+    const other = otherResolution({ paid, onChain, decided });
     if (other === undefined) continue;
-    const by = told === undefined ? '' : ` by transaction ${told.txHash}`;
-    const instead = `${JSON.stringify(other.told)}, where the history has ${JSON.stringify(other.decided)}`;
+    const by = onChain === undefined ? '' : ` by transaction ${onChain.txHash}`;
+    const instead = `${JSON.stringify(other.onChain)}, where the history has ${JSON.stringify(other.decided)}`;
     found.set(marketId, `chain ${chainId}, block ${block}, event ${logIndex}: the quick market ${marketId} ${other.what}${by}: ${instead}. `
     + 'The chain has paid by it, so it is recorded. Is the key for quick markets used elsewhere, or was the history restored from an old copy? '
     + 'Take the operator role at the quick resolver from the sender before more markets are resolved');

@@ -18,12 +18,12 @@ const CANDLES_PER_PAGE = 1_000;
 const MAX_PAGES = 4;
 
 export function createBinance({ streamUrl, ...options }: BinanceOptions): PriceSource {
-  const { url, assets, surroundings } = options;
+  const { url, assets, ports } = options;
   const assetOf = new Map(assets.map((asset) => [symbolOf(asset), asset]));
   const streams = assets.map((asset) => `${symbolOf(asset).toLowerCase()}@miniTicker`).join('/');
   return createStreamedSource({
-    ...options, name: 'binance', access: openAccess(surroundings), read: (message) => tickerOf(message, assetOf),
-    transport: webSocketTransport({ url: `${streamUrl}/stream?streams=${streams}`, now: surroundings.now }),
+    ...options, name: 'binance', access: openAccess(ports), read: (message) => tickerOf(message, assetOf),
+    transport: webSocketTransport({ url: `${streamUrl}/stream?streams=${streams}`, now: ports.now }),
     /** Of each second with a trade, the price of its first trade. */
     async since(get, asset, { fromMs, toMs }) {
       const found: Observation[] = [];

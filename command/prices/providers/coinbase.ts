@@ -17,12 +17,12 @@ const TRADES_PER_PAGE = 1_000;
 const MAX_PAGES = 10;
 
 export function createCoinbase({ streamUrl, ...options }: CoinbaseOptions): PriceSource {
-  const { url, assets, surroundings } = options;
+  const { url, assets, ports } = options;
   const assetOf = new Map(assets.map((asset) => [productOf(asset), asset]));
   return createStreamedSource({
-    ...options, name: 'coinbase', access: openAccess(surroundings), read: (message) => tickerOf(message, assetOf),
+    ...options, name: 'coinbase', access: openAccess(ports), read: (message) => tickerOf(message, assetOf),
     transport: webSocketTransport({
-      url: streamUrl, now: surroundings.now, greeting: { type: 'subscribe', product_ids: [...assetOf.keys()], channels: ['ticker', 'heartbeat'] },
+      url: streamUrl, now: ports.now, greeting: { type: 'subscribe', product_ids: [...assetOf.keys()], channels: ['ticker', 'heartbeat'] },
     }),
     /** From the newest trade back, as far as some pages reach. */
     async since(get, asset, { fromMs, toMs }) {

@@ -14,7 +14,7 @@ export interface PythOptions extends ProviderOptions {
 }
 
 export function createPyth({ key, feeds, ...options }: PythOptions): PriceSource {
-  const { url, surroundings: { fetch, now } } = options;
+  const { url, ports: { fetch, now } } = options;
   const access: ProviderAccess = {
     fetch, now,
     headers: key === undefined ? {} : { authorization: `Bearer ${key}` },

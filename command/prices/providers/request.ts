@@ -2,18 +2,18 @@
 import { orAborted } from '../../../engine/waiting.js';
 import { readBounded, reasonOf } from '../../chain/http-answer.js';
 import { BadMessage, shown } from '../observation.js';
-import type { Surroundings } from '../price-source.js';
+import type { SourcePorts } from '../price-source.js';
 import { ProviderFailure, failureOf } from './failure.js';
 
 /** How a provider is asked. */
-export interface ProviderAccess extends Pick<Surroundings, 'fetch' | 'now'> {
+export interface ProviderAccess extends Pick<SourcePorts, 'fetch' | 'now'> {
   readonly headers: Readonly<Record<string, string>>;
   /** Takes the key out of a text that the provider may have repeated it in. */
   readonly conceal: (text: string) => string;
 }
 
 /** For a provider that asks for no key. */
-export function openAccess({ fetch, now }: Pick<Surroundings, 'fetch' | 'now'>): ProviderAccess {
+export function openAccess({ fetch, now }: Pick<SourcePorts, 'fetch' | 'now'>): ProviderAccess {
   return { fetch, now, headers: {}, conceal: (text) => text };
 }
 

@@ -2,7 +2,7 @@
 import { messageOf } from '../../../engine/report.js';
 import { backoffMs, createBell, orAborted, type Backoff } from '../../../engine/waiting.js';
 import { BadMessage, type Observation } from '../observation.js';
-import type { SourceHealth, Surroundings } from '../price-source.js';
+import type { SourceHealth, SourcePorts } from '../price-source.js';
 import { ProviderFailure } from './failure.js';
 
 export interface StreamMessage {
@@ -12,7 +12,7 @@ export interface StreamMessage {
 }
 
 /** What a transport tells of its connection. */
-export interface Connection {
+export interface StreamConnection {
   /** When it aborts, the transport lets the connection go. */
   readonly signal: AbortSignal;
   opened(): void;
@@ -23,7 +23,7 @@ export interface Connection {
 }
 
 /** Makes one connection. Never resolves; rejects when the connection has ended, with ProviderFailure for the reason. */
-export type Transport = (connection: Connection) => Promise<never>;
+export type Transport = (connection: StreamConnection) => Promise<never>;
 
 export interface StreamOptions {
   /** What reports call the provider. */
@@ -35,7 +35,7 @@ export interface StreamOptions {
    * ProviderFailure to end the connection.
    */
   readonly read: (message: StreamMessage) => readonly Observation[];
-  readonly surroundings: Omit<Surroundings, 'fetch'>;
+  readonly ports: Omit<SourcePorts, 'fetch'>;
   readonly timings: StreamTimings;
 }
 
@@ -66,7 +66,7 @@ export interface StandingStream {
 
 /** A lost connection is replaced without a word while that succeeds at once: providers end every connection after a day. */
 export function createStandingStream(options: StreamOptions): StandingStream {
-  const { surroundings: { random, pause }, timings } = options;
+  const { ports: { random, pause }, timings } = options;
   const closing = new AbortController();
   const { signal } = closing;
   const record = createRecord(options);
@@ -92,7 +92,7 @@ export function createStandingStream(options: StreamOptions): StandingStream {
   };
 }
 
-interface Surrounding {
+interface ConnectionParts {
   readonly record: ReturnType<typeof createRecord>;
   readonly listener: (observation: Observation) => void;
   readonly closing: AbortSignal;
@@ -105,8 +105,8 @@ interface Ended {
 }
 
 /** Resolves when the connection has ended. */
-async function oneConnection(options: StreamOptions, { record, listener, closing }: Surrounding): Promise<Ended> {
-  const { assets, transport, read, surroundings: { now }, timings } = options;
+async function oneConnection(options: StreamOptions, { record, listener, closing }: ConnectionParts): Promise<Ended> {
+  const { assets, transport, read, ports: { now }, timings } = options;
   const ending = new AbortController();
   const { signal } = ending;
   const close = (): void => { ending.abort(closing.reason); };
@@ -145,7 +145,7 @@ async function oneConnection(options: StreamOptions, { record, listener, closing
   }
 
   const watching = watch();
-  const connection: Connection = {
+  const connection: StreamConnection = {
     signal,
     opened() { record.opened(); alive(); },
     heard(message) {
@@ -167,26 +167,26 @@ function asFailure(error: unknown): ProviderFailure {
   return error instanceof ProviderFailure ? error : new ProviderFailure(`fails (${messageOf(error)})`);
 }
 
-/** What is known of the stream, and what has been reported of it: each trouble once, and its end. */
-function createRecord({ name, surroundings: { now, report } }: StreamOptions) {
+/** What is known of the stream, and what has been reported of it: each problem once, and its end. */
+function createRecord({ name, ports: { now, report } }: StreamOptions) {
   let reported: string | undefined;
-  let health: SourceHealth = { connected: false, connections: 0, lastHeardMs: undefined, badMessages: 0, trouble: undefined };
+  let health: SourceHealth = { connected: false, connections: 0, lastHeardMs: undefined, badMessages: 0, problem: undefined };
   const set = (part: Partial<SourceHealth>): void => { health = { ...health, ...part }; };
   return {
     health: () => health,
     opened() { set({ connected: true, connections: health.connections + 1 }); },
     closed() { set({ connected: false }); },
     priced() {
-      set({ lastHeardMs: now(), trouble: undefined });
-      if (reported !== undefined) report('note', `${name}: prices come again`);
+      set({ lastHeardMs: now(), problem: undefined });
+      if (reported !== undefined) report('info', `${name}: prices come again`);
       reported = undefined;
     },
-    bad({ message }: BadMessage) { set({ badMessages: health.badMessages + 1, trouble: message }); },
+    bad({ message }: BadMessage) { set({ badMessages: health.badMessages + 1, problem: message }); },
     failed({ message, waitMs, forOperator }: ProviderFailure, failures: number) {
-      set({ trouble: message });
+      set({ problem: message });
       if ((failures === 1 && waitMs === 0) || message === reported) return;
       reported = message;
-      report(forOperator ? 'alarm' : 'trouble', `${name} ${message}; it is tried again`);
+      report(forOperator ? 'alert' : 'warn', `${name} ${message}; it is tried again`);
     },
   };
 }

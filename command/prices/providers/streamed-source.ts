@@ -1,6 +1,6 @@
 /** A price source that is a standing stream for what comes, and single requests for what has been. */
 import type { Observation, SourceName } from '../observation.js';
-import type { PriceSource, Surroundings, TimeSpan } from '../price-source.js';
+import type { PriceSource, SourcePorts, TimeSpan } from '../price-source.js';
 import { createRequests, type ProviderAccess } from './request.js';
 import { createStandingStream, type StreamMessage, type StreamTimings, type Transport } from './standing-stream.js';
 
@@ -9,7 +9,7 @@ export interface ProviderOptions {
   /** Of the HTTP interface, without a slash at its end. */
   readonly url: string;
   readonly timings: StreamTimings;
-  readonly surroundings: Surroundings;
+  readonly ports: SourcePorts;
 }
 
 /** What differs from provider to provider. */

@@ -7,8 +7,8 @@ import {
 } from '@eventstore/db-client';
 import { randomUUID } from 'node:crypto';
 import { UnusableLog } from '../log.js';
-import type { Connection } from './connection.js';
-import { explained, isMissingRight, isMissingStream, isNotLeader, type Place } from './faults.js';
+import type { EventStoreConnection } from './connection.js';
+import { explained, isMissingRight, isMissingStream, isNotLeader, type StreamPlace } from './faults.js';
 
 /** A revision that no stream reaches: an append that expects it is refused with the stream's last revision, and writes nothing. */
 const BEYOND_ALL = BigInt(Number.MAX_SAFE_INTEGER);
@@ -22,8 +22,8 @@ export const RECORD_TYPE = 'record';
 const REMEDY = 'write metadata with $tb = 0 and without $maxCount and $maxAge to the stream before a scavenge removes the records for good, then start again';
 
 interface Question {
-  readonly over: Connection;
-  readonly place: Place;
+  readonly over: EventStoreConnection;
+  readonly place: StreamPlace;
   readonly timeoutMs: number;
 }
 
@@ -51,7 +51,7 @@ export async function checkHistory(question: Question, knownLength: number): Pro
  * Throws LogRefused when the server does not take an append of `bytes` bytes from the user, UnusableLog when the stream has records that
  * cannot be found. Writes nothing.
  */
-export async function checkAppend(question: Question & { readonly reading: Connection }, bytes: number): Promise<void> {
+export async function checkAppend(question: Question & { readonly reading: EventStoreConnection }, bytes: number): Promise<void> {
   const { over, place, reading, timeoutMs } = question;
   const length = await byTheLeader(() => over.answered(timeoutMs, (client) => lengthByRefusal(client, place.name, bytes))).catch((error: unknown) => {
     throw explained(error, place, 'append');
@@ -125,7 +125,7 @@ export function isRecord(event: Event): event is Event & { readonly data: Uint8A
   return event.type === RECORD_TYPE && event.data instanceof Uint8Array;
 }
 
-export function foreignEvent({ stream, name }: Place, { revision, type }: Pick<Event, 'revision' | 'type'>): UnusableLog {
+export function foreignEvent({ stream, name }: StreamPlace, { revision, type }: Pick<Event, 'revision' | 'type'>): UnusableLog {
   return new UnusableLog(stream, `the stream ${name} has an event at position ${revision} that is not a record of the exchange (its type is ${type}): `
     + 'somebody else has written to the stream; restore the server from a backup, or begin a new history under another streamPrefix');
 }

@@ -7,8 +7,8 @@ import { FORWARDS, NO_STREAM, WrongExpectedVersionError, binaryEvent } from '@ev
 import { retrying, within } from '../../waiting.js';
 import { BrokenSequence, MAX_APPEND_BYTES, MAX_APPEND_RECORDS, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { checkAppend, checkHistory, RECORD_TYPE } from './check.js';
-import { createConnection, type Connection } from './connection.js';
-import { canPass, explained, isAnswer, NoAnswer, NotSent, type Place } from './faults.js';
+import { createConnection, type EventStoreConnection } from './connection.js';
+import { canPass, explained, isAnswer, NoAnswer, NotSent, type StreamPlace } from './faults.js';
 import { readEvents, readLength, subscription } from './reads.js';
 import type { EventStoreAddress } from './url.js';
 
@@ -55,7 +55,7 @@ const LARGEST_APPEND_BYTES = MAX_APPEND_BYTES + 2 * RECORD_TYPE.length * MAX_APP
 /** Throws BadEventStoreUrl when a file of the address cannot be read. Connects at the first call. */
 export function connectEventStore(address: EventStoreAddress, { timeoutMs, restored = () => undefined }: EventStoreOptions): EventStore {
   const closing = new AbortController();
-  const placeOf = (stream: Stream): Place => ({ stream, name: `${address.streamPrefix}-${stream}` });
+  const placeOf = (stream: Stream): StreamPlace => ({ stream, name: `${address.streamPrefix}-${stream}` });
   const connections = connect(address, restored);
   const { reading, appending, asking } = connections;
   const checks = createChecks(connections, placeOf, timeoutMs);
@@ -104,11 +104,11 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs, resto
 }
 
 interface Connections {
-  readonly reading: Connection;
+  readonly reading: EventStoreConnection;
   /** Appends have a connection of their own: they do not wait behind pages, and a silent read does not end them. */
-  readonly appending: Connection;
+  readonly appending: EventStoreConnection;
   /** Questions wait behind neither, so that their silence is the server's. */
-  readonly asking: Connection;
+  readonly asking: EventStoreConnection;
   /** What the connections know of each other; times are those of `performance.now()`. */
   readonly state: { askedMs: number; hasTakenLargest: boolean };
 }
@@ -129,7 +129,7 @@ function connect(address: EventStoreAddress, restored: () => void): Connections 
 }
 
 /** See check.ts. `timeoutMs`: the limit of an append, and of questions beside those of a check. */
-function createChecks({ reading, appending, asking, state }: Connections, placeOf: (stream: Stream) => Place, timeoutMs: number) {
+function createChecks({ reading, appending, asking, state }: Connections, placeOf: (stream: Stream) => StreamPlace, timeoutMs: number) {
   let checkingAppends: Promise<true> | undefined;
 
   async function checkAppends(writes: readonly Stream[]): Promise<true> {
@@ -167,8 +167,11 @@ function createChecks({ reading, appending, asking, state }: Connections, placeO
  * written. The question is repeated until it is answered, and outlives the attempt that asked it, so that a connection that takes longer than
  * an attempt comes about all the same, and a server that is back is noticed at once.
  */
-function confirmation(over: Connection, { ask, signal }: { readonly ask: (stream: Stream) => Promise<unknown>; readonly signal: AbortSignal }) {
-  let confirmed: ReturnType<Connection['client']> | undefined;
+function confirmation(
+  over: EventStoreConnection,
+  { ask, signal }: { readonly ask: (stream: Stream) => Promise<unknown>; readonly signal: AbortSignal },
+) {
+  let confirmed: ReturnType<EventStoreConnection['client']> | undefined;
   let confirming: Promise<boolean> | undefined;
   let latest: unknown;
 

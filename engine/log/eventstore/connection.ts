@@ -17,7 +17,7 @@ import { within } from '../../waiting.js';
 import { isAnswer, isUnavailable, NoAnswer } from './faults.js';
 import { BadEventStoreUrl, type EventStoreAddress } from './url.js';
 
-export interface Connection {
+export interface EventStoreConnection {
   /** The client in use; made when there is none. */
   client(): EventStoreDBClient;
   /** False when the client has been given up: another call over it was not answered, it broke, or the log was closed. */
@@ -55,7 +55,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 10_000;
 const GOSSIP_TIMEOUT_S = 2;
 
 /** `restored` is called when something is heard over a client that has replaced another one, for the first time. Throws BadEventStoreUrl. */
-export function createConnection(address: EventStoreAddress, restored: () => void): Connection {
+export function createConnection(address: EventStoreAddress, restored: () => void): EventStoreConnection {
   const credentials = channelCredentialsOf(address);
   let current: InUse | undefined;
   let isReplacement = false;

@@ -5,14 +5,12 @@
  * there. The server's `ANY` is never used: it knows repeated ids from a bounded cache only.
  */
 import { retrying } from '../../waiting.js';
-import { checkAppend, checkPosition } from '../append-check.js';
-import { AttemptFailed, createAppender, TAKEN, type Attempt } from '../appender.js';
-import { createHandleFailure, readOverlapping } from '../known.js';
+import { checkAppend, checkPosition, AttemptFailed, createAppender, TAKEN, type AppendAttempt } from '../appender.js';
+import { createHandleFailure, readOverlapping, createTail, PAGE_RECORDS } from '../tail.js';
 import {
   BrokenSequence, LogRefused, LogUnavailable, UnusableLog, type Log, type LogOptions, type LogRecord, type NewRecord, type Stream,
 } from '../log.js';
 import { onceMore, readUntilAborted } from '../reading.js';
-import { createTail, PAGE_RECORDS } from '../tail.js';
 import { connectEventStore, LEAST_CONNECT_MS, type EventStore } from './client.js';
 import { canPass, maybeWritten } from './faults.js';
 import { createStandingSubscription } from './subscription.js';
@@ -128,7 +126,7 @@ function createReads({ store, tails, knownLength, failure, closed, attemptTimeou
     const found = await once(() => store.length(stream));
     // Where records are hidden and not lost, the error says so.
     if (found < before) await check([]).catch((error: unknown) => { if (error instanceof UnusableLog) throw error; });
-    return tails[stream].told({ before, length: found });
+    return tails[stream].answered({ before, length: found });
   };
   return {
     once, check, length,
@@ -170,7 +168,7 @@ function createRefusal() {
 }
 
 /** An attempt at exactly one position, wherever it may be: the server has no other kind that is safe to repeat. */
-function attemptsOf(store: EventStore, stream: Stream, records: readonly NewRecord[], refusal: ReturnType<typeof createRefusal>): Attempt {
+function attemptsOf(store: EventStore, stream: Stream, records: readonly NewRecord[], refusal: ReturnType<typeof createRefusal>): AppendAttempt {
   return async ({ at, timeoutMs }) => {
     try {
       const { length, taken } = await store.append(stream, records, { at, timeoutMs });

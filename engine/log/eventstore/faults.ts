@@ -84,7 +84,7 @@ export function isMissingRight(error: unknown): boolean {
   return (error as ClientError).code === PERMISSION_DENIED;
 }
 
-export interface Place {
+export interface StreamPlace {
   readonly stream: Stream;
   /** The stream's name on the server. */
   readonly name: string;
@@ -94,7 +94,7 @@ export interface Place {
  * The error of a call about a stream, explained where somebody must act: UnusableLog for a stream that was deleted for good, LogRefused for a
  * missing right, a wrong user or a limit. Other errors as they are.
  */
-export function explained(error: unknown, { stream, name }: Place, call: 'read' | 'append'): unknown {
+export function explained(error: unknown, { stream, name }: StreamPlace, call: 'read' | 'append'): unknown {
   const refused = (message: string): LogRefused => new LogRefused(message, { cause: error });
   if (isWrongUser(error)) return refused('the server does not let this user in: correct user and password');
   if (isMissingRight(error)) {

@@ -8,23 +8,23 @@
 import { BACKWARDS, END, START, type ReadStreamOptions, type ResolvedEvent, type StreamingRead } from '@eventstore/db-client';
 import type { LogRecord } from '../log.js';
 import { foreignEvent, isRecord } from './check.js';
-import type { Connection } from './connection.js';
-import { explained, isMissingStream, NoAnswer, type Place } from './faults.js';
+import type { EventStoreConnection } from './connection.js';
+import { explained, isMissingStream, NoAnswer, type StreamPlace } from './faults.js';
 
-type Asked = ReadStreamOptions & { readonly maxCount: number };
+type ReadOptions = ReadStreamOptions & { readonly maxCount: number };
 
 const PAGE_BYTES = 4 * 1024 * 1024;
 /** The most records that a subscription gives at once. */
 const BATCH_RECORDS = 1_000;
 
 /** The stream's length: the position after its last record that can be read. */
-export async function readLength(over: Connection, place: Place, ms: number): Promise<number> {
+export async function readLength(over: EventStoreConnection, place: StreamPlace, ms: number): Promise<number> {
   const [last] = await readEvents(over, place, { direction: BACKWARDS, fromRevision: END, maxCount: 1 }, ms);
   return last === undefined ? 0 : last.position + 1;
 }
 
 /** The events, read to the end of the answer; limited by the silence between two of them. */
-export async function readEvents(over: Connection, place: Place, options: Asked, ms: number): Promise<LogRecord[]> {
+export async function readEvents(over: EventStoreConnection, place: StreamPlace, options: ReadOptions, ms: number): Promise<LogRecord[]> {
   let stream: StreamingRead<ResolvedEvent> | undefined;
   try {
     return await over.answered(ms, async (client, heard) => {
@@ -40,8 +40,8 @@ export async function readEvents(over: Connection, place: Place, options: Asked,
 }
 
 /** One subscription. Always unsubscribed, since leaving its loop alone leaves the server's stream open. */
-export async function* subscription(over: Connection, { place, from, signal }: {
-  place: Place; from: number; signal: AbortSignal;
+export async function* subscription(over: EventStoreConnection, { place, from, signal }: {
+  place: StreamPlace; from: number; signal: AbortSignal;
 }): AsyncGenerator<LogRecord[]> {
   const client = over.client();
   const subscribed = client.subscribeToStream(
@@ -69,7 +69,7 @@ export async function* subscription(over: Connection, { place, from, signal }: {
 }
 
 /** Reads a whole answer. When a page is full, the rest is cancelled and what is still on its way is dropped. */
-async function collect(stream: StreamingRead<ResolvedEvent>, place: Place, heard: () => void): Promise<LogRecord[]> {
+async function collect(stream: StreamingRead<ResolvedEvent>, place: StreamPlace, heard: () => void): Promise<LogRecord[]> {
   const records: LogRecord[] = [];
   let bytes = 0;
   let foreign: unknown;
@@ -100,7 +100,7 @@ function leave(stream: StreamingRead<ResolvedEvent>): void {
 }
 
 /** Throws UnusableLog for an event of others. */
-function recordOf({ event }: ResolvedEvent, place: Place): LogRecord {
+function recordOf({ event }: ResolvedEvent, place: StreamPlace): LogRecord {
   if (event === undefined || !isRecord(event)) throw foreignEvent(place, event ?? { revision: -1n, type: 'a link' });
   const { id, revision, data: { buffer, byteOffset, byteLength } } = event;
   return { position: Number(revision), id, data: Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength) };

@@ -2,11 +2,9 @@
  * The log in memory, for tests and simulations. Handles of one store see the same records, like processes that share a database.
  */
 import { createBell, type Bell } from '../../waiting.js';
-import { checkAppend, checkPosition } from '../append-check.js';
-import { createAppender, LOST, TAKEN, type Attempted, type Place } from '../appender.js';
-import { createHandleFailure, createKnown, replaced } from '../known.js';
+import { checkAppend, checkPosition, createAppender, LOST, TAKEN, type Attempted, type AppendPlace } from '../appender.js';
+import { createHandleFailure, createKnown, replaced, PAGE_RECORDS } from '../tail.js';
 import { LogUnavailable, type Log, type LogOptions, type LogRecord, type NewRecord, type Stream } from '../log.js';
-import { PAGE_RECORDS } from '../tail.js';
 
 /** The records of both streams; they outlive a handle. */
 export interface MemoryStore {
@@ -52,7 +50,7 @@ export function createMemoryLog(store: MemoryStore = createMemoryStore(), option
     failure.signal.throwIfAborted();
   };
   const lengthOf = (stream: Stream): number => (
-    known[stream].told({ length: store.records[stream].length, before: known[stream].length() }));
+    known[stream].answered({ length: store.records[stream].length, before: known[stream].length() }));
   const page = (stream: Stream, from: number, limit: number): LogRecord[] => {
     lengthOf(stream);
     const records = store.records[stream].slice(from, from + Math.max(0, Math.min(limit, pageRecords)));
@@ -102,7 +100,7 @@ export function createMemoryLog(store: MemoryStore = createMemoryStore(), option
 }
 
 /** Writes the batch at exactly `at`, if the stream ends there, or finds the batch there; but only if the store has the newest known record. */
-function attemptIn({ records: streams, grown }: MemoryStore, { stream, records, at, newest }: Pick<Place, 'at' | 'newest'> & {
+function attemptIn({ records: streams, grown }: MemoryStore, { stream, records, at, newest }: Pick<AppendPlace, 'at' | 'newest'> & {
   readonly stream: Stream; readonly records: readonly NewRecord[];
 }): Attempted {
   const stored = streams[stream];

@@ -1,15 +1,14 @@
 /** The log in Postgres, the embedded default. Positions have no gaps, however many processes append at the same time. */
 import pg from 'pg';
-import { checkAppend, checkPosition } from '../append-check.js';
-import { createAppender } from '../appender.js';
-import { createHandleFailure, readOverlapping, type HandleFailure } from '../known.js';
+import { checkAppend, checkPosition, createAppender } from '../appender.js';
+import {
+  createHandleFailure, readOverlapping, createTail, PAGE_RECORDS, type HandleFailure, type ReadPage, type Tail,
+} from '../tail.js';
 import { BrokenSequence, LogUnavailable, type Log, type LogOptions, type LogRecord, type Stream } from '../log.js';
 import { onceMore, readUntilAborted } from '../reading.js';
-import { createTail, PAGE_RECORDS, type ReadPage, type Tail } from '../tail.js';
-import { attemptsOf } from './append.js';
+import { attemptsOf, readPage } from './records.js';
 import { createChannel, type Channel } from './channel.js';
 import { canPass, clientConfig, createConnection, soleRow, type ConnectionOptions } from './connection.js';
-import { readPage } from './read.js';
 import { CHANNEL, CREATE_SCHEMA, LENGTH, MAY_CREATE, STREAM_NUMBERS } from './schema.js';
 import { askServer, UnsupportedPostgres, versionFault } from './server.js';
 
@@ -93,7 +92,7 @@ function createReader({ pool, tails, failure }: { pool: pg.Pool; tails: Readonly
   async function length(stream: Stream): Promise<number> {
     failure.signal.throwIfAborted();
     const before = tails[stream].length();
-    return tails[stream].told({ before, ...await onceMore(() => lengthOf(pool, stream), canPass) });
+    return tails[stream].answered({ before, ...await onceMore(() => lengthOf(pool, stream), canPass) });
   }
   return {
     length,

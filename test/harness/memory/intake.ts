@@ -114,7 +114,7 @@ function countsOf(fills: readonly QueuedFill[]): QueueCounts {
   const least = (times: readonly number[]): number | undefined => times.length === 0 ? undefined : Math.min(...times);
   return {
     waiting: fills.length, returned: fills.filter(({ state }) => state === 'returned').length,
-    troubled: fills.filter(({ batchLimit }) => batchLimit !== undefined).length, oldestSinceMs: least(fills.map(({ sinceMs }) => sinceMs)),
+    limited: fills.filter(({ batchLimit }) => batchLimit !== undefined).length, oldestSinceMs: least(fills.map(({ sinceMs }) => sinceMs)),
     nextDueMs: least(fills.map(({ dueMs }) => dueMs).filter((dueMs) => dueMs > 0)),
   };
 }

@@ -1,5 +1,5 @@
 /** The outbox in memory: the lane's and its users' ports over one set of tables. It promises what Postgres does: one contract holds both. */
-import type { LaneTransaction } from '../../../command/lane/flights.js';
+import type { LaneTransaction } from '../../../command/lane/open-transactions.js';
 import { purposesOf, type HeldLane, type LaneKey, type Outbox } from '../../../command/lane/outbox.js';
 import type { Ending, HeldLaneUser, HeldRequest, LaneUser, LaneUserKey, Purpose, RequestStatus, TrackedRequest } from '../../../command/lane/requests.js';
 import type { Carry, Database, MemorySession } from './database.js';
@@ -28,7 +28,7 @@ export interface TransactionRow {
 interface LaneRow {
   address: string;
   blockGasLimit: bigint | undefined;
-  trouble: { readonly text: string; readonly sinceMs: number } | undefined;
+  problem: { readonly text: string; readonly sinceMs: number } | undefined;
   seenAtMs: number;
 }
 
@@ -130,11 +130,11 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
       });
       tell(purposes);
     },
-    publish: ({ blockGasLimit, trouble }) => session.query('publish', () => {
+    publish: ({ blockGasLimit, problem }) => session.query('publish', () => {
       const before = tables.lanes.get(`${chainId}:${key}`);
       tables.lanes.set(`${chainId}:${key}`, {
         address, blockGasLimit: blockGasLimit ?? before?.blockGasLimit, seenAtMs: now(),
-        trouble: trouble === undefined ? undefined : { text: trouble, sinceMs: before?.trouble?.sinceMs ?? now() },
+        problem: problem === undefined ? undefined : { text: problem, sinceMs: before?.problem?.sinceMs ?? now() },
       });
     }),
     close: () => closed(session),

@@ -77,9 +77,9 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   return aborted;
 }
 
-interface Asked { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
+interface RpcRequest { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 
-function answerOf({ node, parts, asked: { id, method, params } }: { node: NodeWeather; parts: NodesParts; asked: Asked }): string {
+function answerOf({ node, parts, asked: { id, method, params } }: { node: NodeWeather; parts: NodesParts; asked: RpcRequest }): string {
   try {
     const result = resultOf(viewOf(node, parts), { node, parts, method, params });
     return JSON.stringify({ jsonrpc: '2.0', id, result });
@@ -133,12 +133,12 @@ function resultOf(blocks: readonly SimBlock[], { node, parts, method, params }: 
       }
       return found === undefined ? null : { transactionHash: found.transactionHash, blockNumber: hex(found.blockNumber), status: found.succeeded ? '0x1' : '0x0' };
     }
-    case 'eth_getLogs': return logsOf(blocks, params[0] as LogsAsked);
+    case 'eth_getLogs': return logsOf(blocks, params[0] as LogsParams);
     case 'eth_getTransactionByHash': return { from: `0x${'0'.repeat(40)}` };
     case 'eth_sendRawTransaction': return sent(params[0] as string, node, parts);
     case 'eth_getBalance': return hex(10n ** 24n);
     case 'eth_getCode': return '0x';
-    case 'eth_call': return called(params[0] as CallAsked, blockOf(blocks, params[1] as string), parts);
+    case 'eth_call': return called(params[0] as CallParams, blockOf(blocks, params[1] as string), parts);
     default: throw new NodeError(-32_601, `the method ${method} does not exist`);
   }
 }
@@ -161,14 +161,14 @@ function blockOf(blocks: readonly SimBlock[], tag: string): SimBlock {
   return block;
 }
 
-interface LogsAsked {
+interface LogsParams {
   readonly address: string | readonly string[];
   readonly topics: readonly (string | readonly string[] | null)[];
   readonly fromBlock: string;
   readonly toBlock: string;
 }
 
-function logsOf(blocks: readonly SimBlock[], { address, topics, fromBlock, toBlock }: LogsAsked): unknown[] {
+function logsOf(blocks: readonly SimBlock[], { address, topics, fromBlock, toBlock }: LogsParams): unknown[] {
   if (Number(toBlock) >= blocks.length) throw new NodeError(-32_000, 'block range extends beyond current head block');
   return blocks.slice(Number(fromBlock), Number(toBlock) + 1).flatMap(({ number, hash, logs }) => logs
     .filter((log) => address.includes(log.address) && topics.every((topic, i) => topic === null || topic.includes(log.topics[i] ?? '')))
@@ -177,10 +177,10 @@ function logsOf(blocks: readonly SimBlock[], { address, topics, fromBlock, toBlo
     })));
 }
 
-interface CallAsked { readonly to: string; readonly data: string }
+interface CallParams { readonly to: string; readonly data: string }
 
 /** Views of the contracts, several at once; or what a transaction would do. */
-function called({ to, data }: CallAsked, block: SimBlock, { chain, markets }: NodesParts): string {
+function called({ to, data }: CallParams, block: SimBlock, { chain, markets }: NodesParts): string {
   const { contracts } = CHAIN;
   if (to !== contracts.multicall) {
     const call = readCall(to, data);

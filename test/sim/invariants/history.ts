@@ -1,28 +1,27 @@
 /** What the log must be after every step: one engine's outcomes and digests, facts as the final chain has them, holdings as on the chain. */
 import { createReferenceEngine } from '../../reference/engine.js';
 import { createEngine } from '../../../engine/run/engine.js';
-import { decodeCommand, decodeOutcome, type CommandOutcome } from '../../../engine/records/codec.js';
+import { decodeCommand, decodeOutcome, formatDigest, type CommandOutcome } from '../../../engine/records/codec.js';
 import type { Command } from '../../../engine/records/commands.js';
 import type { Event } from '../../../engine/records/events.js';
-import { formatDigest } from '../../../engine/records/digest.js';
 import { viewOf, type EngineView } from '../../../engine/run/view.js';
 import type { Running } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
 import type { Broken } from './names.js';
 import { watchPrices, type PricesWatch } from './prices.js';
-import { RelaysWatch, type RelayFigures } from './relays.js';
+import { RelaysWatch, type RelayCounts } from './relays.js';
 import type { SimChain } from '../chain/chain.js';
 import { CHAIN, NOBODY, add, type SimMarket } from '../chain/contracts.js';
 import { FIRST_COLLATERAL, TRADERS } from '../story/traders.js';
 
-export interface HistoryFigures {
+export interface HistoryCounts {
   /** Of fills. */
   readonly matched: number;
   readonly settled: number;
   readonly failed: number;
   readonly commands: number;
-  readonly quick: ReturnType<PricesWatch['figures']>;
-  readonly relays: RelayFigures;
+  readonly quick: ReturnType<PricesWatch['counts']>;
+  readonly relays: RelayCounts;
 }
 
 export interface HistoryWatch {
@@ -46,7 +45,7 @@ export interface HistoryWatch {
   /** Fills that were matched and have not ended. */
   unended(): readonly number[];
   /** How many fills were matched, settled and failed; how many commands there were. */
-  figures(): HistoryFigures;
+  counts(): HistoryCounts;
 }
 
 export function watchHistory({ store, chain, outbox, markets, prices, strikes }: WorldParts, broken: Broken): HistoryWatch {
@@ -116,7 +115,7 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
     outcome: (position) => outcomes[position],
     digest: (position) => digests[position],
     unended: () => ledger.unended(),
-    figures: () => ({ ...ledger.figures(), commands: outcomes.length, quick: quick.figures(), relays: relays.figures() }),
+    counts: () => ({ ...ledger.counts(), commands: outcomes.length, quick: quick.counts(), relays: relays.counts() }),
   };
 }
 
@@ -161,7 +160,7 @@ function createLedger({ chain, markets, broken }: { chain: SimChain; markets: Re
   const paid = new Map<string, bigint>();
   const sets = createSets();
   const open = new Set<number>();
-  const figures = { matched: 0, settled: 0, failed: 0 };
+  const counts = { matched: 0, settled: 0, failed: 0 };
 
   function end(event: Extract<Event, { type: 'FillSettled' | 'FillFailed' }>): void {
     if (!open.delete(event.fill)) broken('nothing is settled twice', `fill ${event.fill}: ${event.type}`);
@@ -187,16 +186,16 @@ function createLedger({ chain, markets, broken }: { chain: SimChain; markets: Re
     take(event: Event): void {
       switch (event.type) {
         case 'FillMatched':
-          figures.matched += 1;
+          counts.matched += 1;
           open.add(event.fill);
           break;
         case 'FillFailed':
-          figures.failed += 1;
+          counts.failed += 1;
           end(event);
           break;
         case 'FillSettled': {
           const { marketId, outcome, buyer, seller, size, cost } = event;
-          figures.settled += 1;
+          counts.settled += 1;
           end(event);
           add(shares, `${buyer} ${marketId} ${outcome}`, BigInt(size));
           add(shares, `${seller} ${marketId} ${outcome}`, -BigInt(size));
@@ -217,7 +216,7 @@ function createLedger({ chain, markets, broken }: { chain: SimChain; markets: Re
       }
     },
     unended: () => [...open],
-    figures: () => figures,
+    counts: () => counts,
   };
 }
 

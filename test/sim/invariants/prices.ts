@@ -28,7 +28,7 @@ export interface PricesWatch {
   take(event: Event, nowMs: number): void;
   /** The decided outcome; undefined before. */
   outcome(marketId: string): number | undefined;
-  figures(): { readonly opened: number; readonly decided: number; readonly resolved: number };
+  counts(): { readonly opened: number; readonly decided: number; readonly resolved: number };
   /** Decided markets that the history does not call resolved, and boundaries that should be decided and are not. */
   unfinished(nowMs: number): string[];
 }
@@ -101,12 +101,12 @@ export function watchPrices({ prices, strikes, broken }: { prices: PriceWorld; s
       }
     },
     outcome: (marketId) => markets.get(marketId)?.outcome,
-    figures: () => figuresOf([...markets.values()]),
+    counts: () => countsOf([...markets.values()]),
     unfinished: (nowMs) => unfinished([...markets.values()], [...boundaries.values()], nowMs),
   };
 }
 
-function figuresOf(markets: readonly Market[]): ReturnType<PricesWatch['figures']> {
+function countsOf(markets: readonly Market[]): ReturnType<PricesWatch['counts']> {
   const count = (is: (market: Market) => boolean): number => markets.filter(is).length;
   return { opened: markets.length, decided: count(({ outcome }) => outcome !== undefined), resolved: count(({ resolved }) => resolved) };
 }

@@ -17,7 +17,7 @@ interface Life {
   succeeded: boolean | undefined;
 }
 
-export interface RelayFigures {
+export interface RelayCounts {
   readonly recorded: number;
   readonly succeeded: number;
   readonly failed: number;
@@ -27,7 +27,7 @@ export interface RelayFigures {
 const END = 'a relayed request ends as the chain says';
 const SAME = 'a repeated relay request gets the same transaction';
 
-interface Asked {
+interface KnownRelay {
   readonly request: SignedRelay;
   /** Whether the history may have it although nobody answered so. */
   perhaps: boolean;
@@ -40,7 +40,7 @@ export class RelaysWatch implements RelayClientWatch {
   private readonly lives: Life[] = [];
   private readonly lifeOf = new Map<RequestRow, Life>();
   /** What clients have asked for. */
-  private readonly known = new Map<string, Asked>();
+  private readonly known = new Map<string, KnownRelay>();
   /** By assertion. */
   private readonly settling = new Map<string, RequestRow[]>();
   private rowsSeen = 0;
@@ -106,7 +106,7 @@ export class RelaysWatch implements RelayClientWatch {
     }
   }
 
-  figures(): RelayFigures {
+  counts(): RelayCounts {
     const { lives, settling } = this;
     return {
       recorded: lives.length, succeeded: lives.filter(({ succeeded }) => succeeded === true).length,

@@ -35,7 +35,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a transaction is over as soon as it is mined', breaks: 'an ending is final',
-    file: 'command/lane/flights.js',
+    file: 'command/lane/open-transactions.js',
     from: 'if (view.head - block >= confirmations)', to: 'if (view.head - block >= 0)',
   },
   {
@@ -97,8 +97,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the intake loses a fill that comes while another one waits', breaks: 'everything comes to rest',
     file: 'command/settlement/intake.js',
-    from: 'const changes = changesOf(course.progress, batch);',
-    to: 'const all = changesOf(course.progress, batch); const changes = { ...all, matched: all.matched.slice(0, 1) };',
+    from: 'const changes = changesOf(session.progress, batch);',
+    to: 'const all = changesOf(session.progress, batch); const changes = { ...all, matched: all.matched.slice(0, 1) };',
   },
   {
     name: 'a lost lane is not held again', breaks: 'everything comes to rest',

@@ -62,6 +62,6 @@ export function createSimSource(name: SimSourceName, process: SimProcess, { time
         .filter((each) => each !== undefined)
         .filter(({ publishedAtMs }) => publishedAtMs >= fromMs && publishedAtMs <= toMs && publishedAtMs <= START_MS + time.now());
     }),
-    health: () => ({ connected, connections, lastHeardMs, badMessages: 0, trouble: undefined }),
+    health: () => ({ connected, connections, lastHeardMs, badMessages: 0, problem: undefined }),
   };
 }

@@ -3,13 +3,13 @@ import type { Chain } from '../../../command/chain/chain.js';
 import type { BlockName, RawChainEvent } from '../../../command/chain/block-range.js';
 import type { EngineView } from '../../../engine/run/view.js';
 import { Differs, earlier, type Difference } from '../difference.js';
-import { lookBeyond, type Beyond } from './beyond.js';
+import { readChainTail, type ChainTail } from './chain-tail.js';
 import { createChainReader, type ChainReader, type ReaderOptions } from './chain-reader.js';
 import { compareFacts } from './compare-facts.js';
-import { wrongEnding, type EndedRelay } from './ended-relays.js';
+import { wrongEnding, type RecordedRelay } from './ended-relays.js';
 import type { PositionStore } from './position-store.js';
 import { byPlace, type RecordedFact } from './recorded-facts.js';
-import { compareSynced, type SyncedPosition } from './synced-positions.js';
+import { compareSynced, type RecordedSync } from './synced-positions.js';
 
 export interface ChainAuditOptions extends ReaderOptions {
   readonly view: Pick<EngineView, 'market' | 'isKnownToken' | 'cursor'>;
@@ -22,7 +22,7 @@ export interface ChainProgress {
   readonly chainId: number;
   readonly nextBlock: number;
   readonly pending: readonly RecordedFact[];
-  readonly claims: readonly Claim[];
+  readonly claims: readonly HistoryClaim[];
   readonly counts: ChainCounts;
 }
 
@@ -35,19 +35,19 @@ export interface ChainCounts {
   readonly quickResolutions: number;
   readonly chainFacts: number;
   readonly endedRelays: number;
-  readonly alarms: number;
+  readonly alerts: number;
 }
 
 const NOTHING_COUNTED: ChainCounts = {
-  anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, endedRelays: 0, alarms: 0,
+  anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, endedRelays: 0, alerts: 0,
 };
 
 /** What a history says of its chain besides the events. */
-export type Claim = SyncedPosition | EndedRelay;
+export type HistoryClaim = RecordedSync | RecordedRelay;
 
 export interface Finished {
   readonly difference: Difference | undefined;
-  readonly beyond: Beyond;
+  readonly tail: ChainTail;
 }
 
 export interface ChainAudit {
@@ -55,7 +55,7 @@ export interface ChainAudit {
   readonly counts: ChainCounts;
   add(fact: RecordedFact): void;
   /** What the history says of the chain besides its events. */
-  claim(claim: Claim): void;
+  claim(claim: HistoryClaim): void;
   /** The history says that all events up to this block are in it. `position` is where it says so. */
   advanced(block: BlockName, position: number): void;
   room(): Promise<void> | undefined;
@@ -82,7 +82,7 @@ interface Job {
   /** Only events before this index of the last block count. */
   readonly beforeLog: number;
   readonly facts: readonly RecordedFact[];
-  readonly claims: readonly Claim[];
+  readonly claims: readonly HistoryClaim[];
   /** Where the history says that it has all events up to the end. */
   readonly saidAt: number;
   readonly said: readonly Complete[];
@@ -99,7 +99,7 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
   const { chain, view, kept, store } = options;
   const reader = createChainReader(options);
   const pending: RecordedFact[] = [...kept?.pending ?? []];
-  const claims: Claim[] = [...kept?.claims ?? []];
+  const claims: HistoryClaim[] = [...kept?.claims ?? []];
   const openings = createOpenings(pending);
   const comparing = createComparing(options, reader, openings);
   const jobs = createJobs(comparing.compare);
@@ -144,9 +144,9 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
         handOver({ to: Math.max(to, gatheredFrom - 1), end: isWhole ? named : undefined, beforeLog: isWhole ? Infinity : nextLog, saidAt: end - 1 });
       }
       const found = await jobs.settle();
-      if (found !== undefined) return { difference: found, beyond: NOTHING };
+      if (found !== undefined) return { difference: found, tail: NOTHING };
       const behind = { chain, reader, digestAt: store.digestAt, from: block, fromLog: nextLog, head, end, onRead };
-      return { difference: undefined, beyond: await lookBeyond(behind) };
+      return { difference: undefined, tail: await readChainTail(behind) };
     },
     progress: () => ({ chainId: chain.chainId, nextBlock: gatheredFrom, pending: [...pending], claims: [...claims], counts: comparing.counts }),
   };
@@ -157,7 +157,7 @@ function createComparing({ chain, view, store, kept }: ChainAuditOptions, reader
   let counts = kept?.counts ?? NOTHING_COUNTED;
   let nextBlock = kept?.nextBlock ?? chain.startBlock;
 
-  async function compareEndings(ended: readonly EndedRelay[]): Promise<void> {
+  async function compareEndings(ended: readonly RecordedRelay[]): Promise<void> {
     const tokensOf = (marketId: string) => view.market(marketId)?.tokens;
     for (let from = 0; from < ended.length; from += RELAYS_AT_ONCE) {
       const some = ended.slice(from, from + RELAYS_AT_ONCE);
@@ -228,15 +228,15 @@ function createJobs(work: (job: Job) => Promise<void>) {
   };
 }
 
-const NOTHING: Beyond = { finalBlock: 0, blocks: 0, events: 0, anchored: undefined };
+const NOTHING: ChainTail = { finalBlock: 0, blocks: 0, events: 0, anchored: undefined };
 
-function added(counts: ChainCounts, { alarms, ...compared }: ReturnType<typeof compareFacts>): ChainCounts {
+function added(counts: ChainCounts, { alerts, ...compared }: ReturnType<typeof compareFacts>): ChainCounts {
   return {
     anchors: counts.anchors + compared.anchors, passedOver: counts.passedOver + compared.passedOver,
     passedOverFills: counts.passedOverFills + compared.passedOverFills,
     settledFills: counts.settledFills + compared.settledFills, failedFills: counts.failedFills + compared.failedFills,
     quickResolutions: counts.quickResolutions + compared.quickResolutions, chainFacts: counts.chainFacts + compared.chainFacts,
-    endedRelays: counts.endedRelays, alarms: counts.alarms + alarms.length,
+    endedRelays: counts.endedRelays, alerts: counts.alerts + alerts.length,
   };
 }
 

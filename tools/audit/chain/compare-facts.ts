@@ -1,8 +1,8 @@
 /** Compares the contracts' events in a range of blocks with what the history says about it, in both directions. Pure. */
 import type { RawChainEvent } from '../../../command/chain/block-range.js';
 import type { Chain } from '../../../command/chain/chain.js';
-import { otherTerms, passedOverFill, type ToldFill } from '../../../command/indexer/checks/told-fill.js';
-import { otherResolution, type ToldResolution } from '../../../command/indexer/checks/told-resolution.js';
+import { otherTerms, passedOverFill, type ChainFill } from '../../../command/indexer/checks/chain-fill.js';
+import { otherResolution, type ChainResolution } from '../../../command/indexer/checks/chain-resolution.js';
 import { factsOf, type Anchor, type Fact } from '../../../command/indexer/facts.js';
 import { RecordTooLarge } from '../../../engine/log/log.js';
 import { encodeCommand, MalformedRecord } from '../../../engine/records/codec.js';
@@ -19,8 +19,8 @@ export interface Compared {
   readonly failedFills: number;
   readonly quickResolutions: number;
   readonly chainFacts: number;
-  /** Events that no history can record, as the service's own alarms say them. */
-  readonly alarms: readonly string[];
+  /** Events that no history can record, as the service's own alerts say them. */
+  readonly alerts: readonly string[];
 }
 
 export interface Comparison {
@@ -40,15 +40,15 @@ export interface Comparison {
 /** Counts what agrees. Throws Differs for the first event, in the chain's order, that does not. */
 export function compareFacts(comparison: Comparison): Compared {
   const { chain, events, facts } = comparison;
-  const told = factsOf(events, { chain, at: 1, isKnownToken: comparison.isKnownToken, isKnownMarket: comparison.isKnownMarket });
+  const onChain = factsOf(events, { chain, at: 1, isKnownToken: comparison.isKnownToken, isKnownMarket: comparison.isKnownMarket });
   const compared = {
-    anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, alarms: told.alarms,
+    anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, alerts: onChain.alerts,
   };
-  const anchors = new Map(told.anchors.map((anchor) => [keyOf(anchor), anchor]));
+  const anchors = new Map(onChain.anchors.map((anchor) => [keyOf(anchor), anchor]));
   const recorded = new Map(facts.map((fact) => [keyOf(fact.command.fact), fact]));
-  const { facts: due, passedOver } = expectedFacts(told.facts, recorded);
+  const { facts: due, passedOver } = expectedFacts(onChain.facts, recorded);
   const expected = new Map(due.map((fact) => [keyOf(fact.command.fact), fact]));
-  const places = [...facts.map(({ command }) => command.fact), ...due.map(({ command }) => command.fact), ...told.anchors].sort(byPlace);
+  const places = [...facts.map(({ command }) => command.fact), ...due.map(({ command }) => command.fact), ...onChain.anchors].sort(byPlace);
   for (const key of new Set(places.map(keyOf))) {
     const [anchor, ours, theirs] = [anchors.get(key), recorded.get(key), expected.get(key)];
     if (anchor !== undefined) {
@@ -61,11 +61,11 @@ export function compareFacts(comparison: Comparison): Compared {
     } else {
       compareFact(ours, theirs);
       if (hasPassedOver(comparison, ours, { theirs, isPassedOver: passedOver.has(key) })) compared.passedOverFills++;
-      if (compareResolution(told.resolutions, ours)) compared.quickResolutions++;
+      if (compareResolution(onChain.resolutions, ours)) compared.quickResolutions++;
       compared[countOf(ours.command)]++;
     }
   }
-  for (const resolution of told.resolutions) mustBeRecorded(resolution, comparison);
+  for (const resolution of onChain.resolutions) mustBeRecorded(resolution, comparison);
   return compared;
 }
 
@@ -90,15 +90,15 @@ function compareAnchor({ chain, digestAt, saidAt }: Comparison, anchor: Anchor, 
 }
 
 /** Whether the fact resolves a quick market, and as the history decided. Throws Differs. */
-function compareResolution(resolutions: readonly ToldResolution[], { position, command, quick }: RecordedFact): boolean {
+function compareResolution(resolutions: readonly ChainResolution[], { position, command, quick }: RecordedFact): boolean {
   if (command.kind !== 'ResolveMarket' || quick === null) return false;
   const { marketId, winningOutcome: paid, fact } = command;
-  const told = resolutions.find((each) => each.marketId === marketId && each.block === fact.block);
-  const other = otherResolution({ paid, told, decided: quick });
+  const onChain = resolutions.find((each) => each.marketId === marketId && each.block === fact.block);
+  const other = otherResolution({ paid, onChain, decided: quick });
   if (other === undefined) return true;
   throw new Differs({
-    check: 'quickResolutions', place: { position, ...placeOf(fact, command), ...told === undefined ? {} : { txHash: told.txHash } },
-    expected: other.decided, found: other.told,
+    check: 'quickResolutions', place: { position, ...placeOf(fact, command), ...onChain === undefined ? {} : { txHash: onChain.txHash } },
+    expected: other.decided, found: other.onChain,
     what: `the quick market ${marketId} ${other.what} (event ${fact.logIndex} of block ${fact.block} on chain ${fact.chainId}, position ${position})`,
     means: 'Its shares were paid by something that no record of the history supports: somebody with the key for quick markets resolved it, or the prices and the decision '
       + 'were removed from the history.',
@@ -106,7 +106,7 @@ function compareResolution(resolutions: readonly ToldResolution[], { position, c
 }
 
 /** Throws Differs for a resolution by prices of which the history does not know that the market is resolved. */
-function mustBeRecorded({ marketId, terms, txHash, block, logIndex }: ToldResolution, comparison: Comparison): void {
+function mustBeRecorded({ marketId, terms, txHash, block, logIndex }: ChainResolution, comparison: Comparison): void {
   const { chain: { chainId }, facts, saidAt, isKnownMarket } = comparison;
   const ofMarket = facts.flatMap(({ command, rejected }) => 'marketId' in command && command.marketId === marketId && rejected === null ? [command] : []);
   if (ofMarket.some(({ kind, fact }) => kind === 'ResolveMarket' && fact.block === block)) return;
@@ -122,12 +122,12 @@ function mustBeRecorded({ marketId, terms, txHash, block, logIndex }: ToldResolu
 
 /** Whether the fact ends a fill in another way than the contract says, and both history and auditor pass it over. Throws Differs. */
 function hasPassedOver(
-  { chain, orderHashAt }: Comparison, recorded: RecordedFact, { theirs: { fill: told }, isPassedOver }: { theirs: Fact; isPassedOver: boolean },
+  { chain, orderHashAt }: Comparison, recorded: RecordedFact, { theirs: { fill: onChain }, isPassedOver }: { theirs: Fact; isPassedOver: boolean },
 ): boolean {
   const { position, command } = recorded;
-  if (told === undefined || !('fill' in command)) return false;
+  if (onChain === undefined || !('fill' in command)) return false;
   const { txHash } = command;
-  const found = compareFill({ recorded, told, txHash, isPassedOver, isNamed: chain.passOverFills?.includes(txHash) === true, orderHashAt });
+  const found = compareFill({ recorded, onChain, txHash, isPassedOver, isNamed: chain.passOverFills?.includes(txHash) === true, orderHashAt });
   if (found === undefined || found === 'passed over') return found !== undefined;
   throw new Differs({ check: checkOf(command), place: { position, ...placeOf(command.fact, command) }, ...found });
 }
@@ -143,7 +143,7 @@ function checkOf(command: Command): CheckName {
   return countOf(command);
 }
 
-/** Whether no record can hold the command: the service raises an alarm about such an event and leaves it out. */
+/** Whether no record can hold the command: the service raises an alert about such an event and leaves it out. */
 function isUnrecordable(command: Command): boolean {
   try {
     encodeCommand(command);
@@ -219,9 +219,9 @@ interface ExpectedFacts {
 }
 
 /** The chain's facts as the history has to have them: for a fill that it passes over, the facts that record this. */
-function expectedFacts(told: readonly Fact[], recorded: ReadonlyMap<string, RecordedFact>): ExpectedFacts {
+function expectedFacts(onChain: readonly Fact[], recorded: ReadonlyMap<string, RecordedFact>): ExpectedFacts {
   const passedOver = new Set<string>();
-  const facts = told.flatMap((fact) => {
+  const facts = onChain.flatMap((fact) => {
     const { command, blockHash, fill } = fact;
     const ours = recorded.get(keyOf(command.fact));
     if (fill === undefined || ours === undefined || (command.kind !== 'SettleFill' && command.kind !== 'FailFill')) return [fact];
@@ -236,7 +236,7 @@ function expectedFacts(told: readonly Fact[], recorded: ReadonlyMap<string, Reco
 
 interface FillComparison {
   readonly recorded: RecordedFact;
-  readonly told: ToldFill;
+  readonly onChain: ChainFill;
   readonly txHash: string;
   /** The history records it as `passedOverFill` does, and not as the contract's event says. */
   readonly isPassedOver: boolean;
@@ -247,18 +247,18 @@ interface FillComparison {
 
 /** What is wrong; `passed over` for a false fill that history and auditor pass over; undefined for a fill that is as it was matched. */
 function compareFill(
-  { recorded: { fill, position }, told, txHash, isPassedOver, isNamed, orderHashAt }: FillComparison,
+  { recorded: { fill, position }, onChain, txHash, isPassedOver, isNamed, orderHashAt }: FillComparison,
 ): Pick<Difference, 'what' | 'means' | 'expected' | 'found'> | 'passed over' | undefined {
   if (fill === null) return undefined;
   const [buyer, seller] = fill.takerSide === 0 ? [fill.takerNumber, fill.makerNumber] : [fill.makerNumber, fill.takerNumber];
-  const other = otherTerms(told.terms, {
+  const other = otherTerms(onChain.terms, {
     buyOrder: orderHashAt(buyer) ?? 'none', sellOrder: orderHashAt(seller) ?? 'none', price: String(fill.price), size: fill.size, cost: fill.cost,
   });
   if (other === undefined) {
     if (!isPassedOver) return undefined;
     return {
       what: `the history calls fill ${fill.fill} failed at position ${position}, and transaction ${txHash} settled or refused it as it was matched`,
-      means: 'The history passes over a fill that is not false: its traders were told that nothing came of it.', expected: told.terms, found: 'passed over',
+      means: 'The history passes over a fill that is not false: its traders were told that nothing came of it.', expected: onChain.terms, found: 'passed over',
     };
   }
   const isFailed = fill.type === 'FillFailed' && fill.reason === 'unknown' && fill.culprit === 'both';
@@ -267,6 +267,6 @@ function compareFill(
   return {
     what: `fill ${fill.fill} was matched with other orders, or at another price or size, than the chain settled or refused (transaction ${txHash})`,
     means: isFailed ? `${means} The history passes it over; if you know from elsewhere that it is false, audit with --pass-over-fill ${txHash}.` : means,
-    expected: other.told, found: other.matched,
+    expected: other.onChain, found: other.matched,
   };
 }

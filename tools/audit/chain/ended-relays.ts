@@ -10,7 +10,7 @@ import type { RelayAction } from '../../../engine/records/fields.js';
 import type { Difference } from '../difference.js';
 import { goalsOf, resolvesIn, traceOf, type GoalLookups, type SentGoal, type Trace } from './relayed-goals.js';
 
-export interface EndedRelay {
+export interface RecordedRelay {
   readonly kind: 'relay';
   readonly position: number;
   readonly requestId: string;
@@ -54,27 +54,27 @@ const EVENTFUL: readonly RelayAction[] = ['ctf-redemption', 'batch-ctf-redemptio
 const LATE_BLOCKS = 10_000;
 
 /** The first result of a request that the chain contradicts; undefined when there is none. Throws CannotAudit. */
-export async function wrongEnding(chain: Chain, ended: EndedRelay, reads: RelayReads): Promise<Difference | undefined> {
+export async function wrongEnding(chain: Chain, ended: RecordedRelay, reads: RelayReads): Promise<Difference | undefined> {
   const own = await ownTransaction(ended, chain, reads);
   const sent = own === undefined ? undefined : await goalsOf(own, ended, { ...reads, contracts: chain.contracts });
   const reached = own?.succeeded === true && sent !== undefined ? reachedBy(own, ended, sent, chain) : [];
   for (let item = 0; item < Math.max(1, ended.claimed.length); item++) {
     const result = ended.results[Math.min(item, ended.results.length - 1)];
-    const told: Told = { chain, ended, own, sent: sent?.[item], item, reads };
+    const check: ResultCheck = { chain, ended, own, sent: sent?.[item], item, reads };
     const byItself = reached[item] === true;
     if (result?.succeeded === true) {
-      if (!byItself && !await broughtElsewhere(told)) return falseSuccess(told);
-    } else if (result !== undefined && (byItself || await isSoAllTheSame(told))) {
-      return falseFailure(told, byItself, result.reason);
+      if (!byItself && !await broughtElsewhere(check)) return falseSuccess(check);
+    } else if (result !== undefined && (byItself || await isSoAllTheSame(check))) {
+      return falseFailure(check, byItself, result.reason);
     }
   }
   return undefined;
 }
 
 /** One result: what is said, and the transaction that it rests on. */
-interface Told {
+interface ResultCheck {
   readonly chain: Chain;
-  readonly ended: EndedRelay;
+  readonly ended: RecordedRelay;
   /** The request's own transaction, if one is in a block. */
   readonly own: MinedTransaction | undefined;
   /** What its own transaction asks for; undefined where there is none that asks for such a thing. */
@@ -85,7 +85,7 @@ interface Told {
 
 /** One from before the request was taken is another's. */
 async function ownTransaction(
-  { txHash, submitted, fromBlock }: EndedRelay, { confirmations }: Chain, reads: RelayReads,
+  { txHash, submitted, fromBlock }: RecordedRelay, { confirmations }: Chain, reads: RelayReads,
 ): Promise<MinedTransaction | undefined> {
   for (const hash of new Set([...txHash === null ? [] : [txHash], ...[...submitted].reverse()])) {
     const mined = await reads.mined(hash);
@@ -95,14 +95,14 @@ async function ownTransaction(
 }
 
 /** What the request's own successful transaction has surely done, by item. */
-function reachedBy({ logs }: MinedTransaction, { action }: EndedRelay, sent: readonly SentGoal[], { contracts }: Chain): readonly boolean[] {
+function reachedBy({ logs }: MinedTransaction, { action }: RecordedRelay, sent: readonly SentGoal[], { contracts }: Chain): readonly boolean[] {
   const goals = sent.map(({ goal }) => goal);
   if (action === 'batch-ctf-redemption') return redeemedIn(logs, goals, contracts);
   return action === 'settle-market' ? goals.map((goal) => resolvesIn(logs, goal, contracts)) : goals.map(() => true);
 }
 
 /** Whether anybody's transaction can have brought the state that is said to have come about. */
-async function broughtElsewhere({ chain, ended, own, sent, item, reads }: Told): Promise<boolean> {
+async function broughtElsewhere({ chain, ended, own, sent, item, reads }: ResultCheck): Promise<boolean> {
   const { action, owner, claimed, fromBlock, upTo } = ended;
   const trace = traceOf({ action, owner, claimed: claimed[item], goal: sent?.goal }, chain.contracts);
   // What an event of the owner tells, and no later state, was told by the block of the request's own transaction.
@@ -118,7 +118,7 @@ async function broughtElsewhere({ chain, ended, own, sent, item, reads }: Told):
 }
 
 /** Whether the state surely is as asked although the request's own transaction has not brought it. */
-async function isSoAllTheSame({ chain, ended, own, sent, reads }: Told): Promise<boolean> {
+async function isSoAllTheSame({ chain, ended, own, sent, reads }: ResultCheck): Promise<boolean> {
   if (own === undefined || sent === undefined) return false;
   const { goal } = sent;
   // A result may have been judged by the state after the transaction, or by a later one.
@@ -160,30 +160,30 @@ async function isStateOf(goal: Goal, { contracts }: Chain, reads: RelayReads, bl
   return true;
 }
 
-function placeOf({ chain: { chainId }, ended: { position, txHash }, own }: Told) {
+function placeOf({ chain: { chainId }, ended: { position, txHash }, own }: ResultCheck) {
   return { position, chainId, ...own === undefined ? {} : { block: own.block }, ...own === undefined && txHash === null ? {} : { txHash: own?.hash ?? txHash ?? '' } };
 }
 
-function aboutOf({ ended: { action, requestId, owner, claimed, position }, item }: Told): string {
+function aboutOf({ ended: { action, requestId, owner, claimed, position }, item }: ResultCheck): string {
   return `relayed request ${requestId} (${action} of ${owner}${claimed.length > 1 ? `, redemption ${item + 1}` : ''}), which ends at position ${position}`;
 }
 
-function falseSuccess(told: Told): Difference {
-  const { chain: { chainId }, ended: { txHash }, own, sent } = told;
+function falseSuccess(check: ResultCheck): Difference {
+  const { chain: { chainId }, ended: { txHash }, own, sent } = check;
   const how = own === undefined
     ? txHash === null ? 'no transaction was sent' : `chain ${chainId} has no transaction ${txHash}`
     : own.succeeded ? `transaction ${own.hash} ${sent === undefined ? 'does something else' : 'has not brought it about'}` : `transaction ${own.hash} reverted`;
   return {
-    check: 'endedRelays', place: placeOf(told), expected: false, found: true, what: `the history says that ${aboutOf(told)}, succeeded: ${how}, and nothing else on the chain has brought what it asks for`,
+    check: 'endedRelays', place: placeOf(check), expected: false, found: true, what: `the history says that ${aboutOf(check)}, succeeded: ${how}, and nothing else on the chain has brought what it asks for`,
     means: 'Its owner was told that something had happened that has not: the record is forged, or the relayer misjudged.',
   };
 }
 
-function falseFailure(told: Told, byItself: boolean, reason: string | null): Difference {
-  const { own } = told;
+function falseFailure(check: ResultCheck, byItself: boolean, reason: string | null): Difference {
+  const { own } = check;
   return {
-    check: 'endedRelays', place: placeOf(told), expected: true, found: { succeeded: false, reason },
-    what: `the history says that ${aboutOf(told)}, failed, and ${byItself ? `transaction ${own?.hash ?? ''} has brought what it asks for` : 'the chain is as it asks all the same'}`,
+    check: 'endedRelays', place: placeOf(check), expected: true, found: { succeeded: false, reason },
+    what: `the history says that ${aboutOf(check)}, failed, and ${byItself ? `transaction ${own?.hash ?? ''} has brought what it asks for` : 'the chain is as it asks all the same'}`,
     means: 'Its owner was told that nothing had happened, and may ask for it again: the record is forged, or the relayer misjudged.',
   };
 }

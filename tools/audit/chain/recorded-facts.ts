@@ -1,6 +1,6 @@
 /** What a history says about one chain, gathered until the chain is compared with it. */
 import type { FactCommand } from '../../../command/indexer/facts.js';
-import type { QuickDecision } from '../../../command/indexer/checks/told-resolution.js';
+import type { QuickDecision } from '../../../command/indexer/checks/chain-resolution.js';
 import type { Command } from '../../../engine/records/commands.js';
 import type { FillFailed, FillSettled, RejectionCode } from '../../../engine/records/events.js';
 import type { CheckedRecord } from '../records/record-check.js';

@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<RelayAction, Goal['kind']>> = {
 
 /** The goals of a transaction in their order; undefined when it is no transaction of this action by this signer. */
 export async function goalsOf(
-  { to, input }: { readonly to: string; readonly input: string }, { action, owner }: Pick<TraceAsked, 'action' | 'owner'>, lookups: GoalLookups,
+  { to, input }: { readonly to: string; readonly input: string }, { action, owner }: Pick<TraceParams, 'action' | 'owner'>, lookups: GoalLookups,
 ): Promise<readonly SentGoal[] | undefined> {
   const batch = to === lookups.contracts.multicall ? decodeCall('multicall', input)?.args['calls'] : undefined;
   const calls = batch as readonly { target: string; callData: string }[] | undefined ?? [{ target: to, callData: input }];
@@ -78,7 +78,7 @@ export interface Trace {
 
 type Args = Readonly<Record<string, unknown>>;
 
-interface TraceAsked {
+interface TraceParams {
   readonly action: RelayAction;
   readonly owner: string;
   /** The market that is redeemed; undefined for other actions. */
@@ -88,7 +88,7 @@ interface TraceAsked {
 }
 
 /** The events that bring what the request asks for. Where no transaction tells what that is exactly, all of its owner's that may have. */
-export function traceOf({ action, owner, claimed, goal }: TraceAsked, contracts: Contracts): Trace {
+export function traceOf({ action, owner, claimed, goal }: TraceParams, contracts: Contracts): Trace {
   const { collateral, settlement } = contracts;
   const trace = (abi: AbiName & keyof Contracts, event: string, indexed: readonly unknown[], isRight: (args: Args) => boolean): Trace => {
     const address = contracts[abi];

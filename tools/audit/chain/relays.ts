@@ -1,10 +1,10 @@
 /** Follows the requests to the relayer from their beginning to their end: what their chain is asked about it then. */
 import type { Event } from '../../../engine/records/events.js';
 import type { EngineView } from '../../../engine/run/view.js';
-import type { EndedRelay } from './ended-relays.js';
+import type { RecordedRelay } from './ended-relays.js';
 
 /** A request that has not ended. */
-export interface BegunRelay {
+export interface OpenRelayRecord {
   readonly requestId: string;
   /** The first block that the history did not have yet when the request was taken. */
   readonly fromBlock: number;
@@ -14,12 +14,12 @@ export interface BegunRelay {
 
 export interface Relays {
   /** Takes the next event; the request, if it ends with it. */
-  take(event: Event, position: number): { readonly chainId: number; readonly ended: EndedRelay } | undefined;
+  take(event: Event, position: number): { readonly chainId: number; readonly ended: RecordedRelay } | undefined;
   /** The open requests, for a checkpoint. */
-  begun(): BegunRelay[];
+  begun(): OpenRelayRecord[];
 }
 
-export function createRelays(view: Pick<EngineView, 'cursor'>, kept: readonly BegunRelay[]): Relays {
+export function createRelays(view: Pick<EngineView, 'cursor'>, kept: readonly OpenRelayRecord[]): Relays {
   const open = new Map(kept.map((relay) => [relay.requestId, relay]));
   const nextBlock = (chainId: number) => view.cursor(chainId)?.nextBlock ?? 0;
   return {

@@ -11,7 +11,7 @@ export interface Shares {
   readonly no: string;
 }
 
-export interface SyncedPosition extends Shares {
+export interface RecordedSync extends Shares {
   readonly kind: 'sync';
   readonly position: number;
   readonly marketId: string;
@@ -30,8 +30,8 @@ export interface BalanceReads {
 }
 
 /** Throws Differs for the first that the chain does not confirm. */
-export async function compareSynced(chain: Chain, synced: readonly SyncedPosition[], reads: BalanceReads): Promise<void> {
-  const without: SyncedPosition[] = [];
+export async function compareSynced(chain: Chain, synced: readonly RecordedSync[], reads: BalanceReads): Promise<void> {
+  const without: RecordedSync[] = [];
   for (const sync of synced) {
     const found = await stateOf(chain, sync, reads);
     if (found === undefined) without.push(sync);
@@ -44,7 +44,7 @@ export async function compareSynced(chain: Chain, synced: readonly SyncedPositio
 
 const NOTHING: Shares = { yes: '0', no: '0' };
 
-async function stateOf({ contracts: { conditionalTokens: to } }: Chain, { user, block, tokens }: SyncedPosition, reads: BalanceReads) {
+async function stateOf({ contracts: { conditionalTokens: to } }: Chain, { user, block, tokens }: RecordedSync, reads: BalanceReads) {
   if (tokens === null) return NOTHING;
   const answers = await reads.balances(tokens.map((token) => ({ abi: 'conditionalTokens', to, method: 'balanceOf', args: [user, token] })), block);
   const [yes, no] = answers ?? [];
@@ -52,7 +52,7 @@ async function stateOf({ contracts: { conditionalTokens: to } }: Chain, { user, 
 }
 
 /** The same balances as the sums of all transfers, which a node has when it has forgotten the state. */
-async function sumsOf(chain: Chain, synced: readonly SyncedPosition[], reads: BalanceReads): Promise<ReadonlyMap<SyncedPosition, Shares>> {
+async function sumsOf(chain: Chain, synced: readonly RecordedSync[], reads: BalanceReads): Promise<ReadonlyMap<RecordedSync, Shares>> {
   const inOrder = [...synced].sort((a, b) => a.block - b.block);
   const users = new Set(inOrder.map(({ user }) => user));
   const balances = new Map<string, bigint>();
@@ -61,7 +61,7 @@ async function sumsOf(chain: Chain, synced: readonly SyncedPosition[], reads: Ba
     const key = `${user}:${id}`;
     balances.set(key, (balances.get(key) ?? 0n) + by);
   };
-  const found = new Map<SyncedPosition, Shares>();
+  const found = new Map<RecordedSync, Shares>();
   const take = (before: number): void => {
     for (let [next] = inOrder; next !== undefined && next.block < before; [next] = inOrder) {
       const { user, tokens } = next;
@@ -87,7 +87,7 @@ async function sumsOf(chain: Chain, synced: readonly SyncedPosition[], reads: Ba
   return found;
 }
 
-function confirm({ chainId }: Chain, { position, marketId, user, block, yes, no }: SyncedPosition, found: Shares): void {
+function confirm({ chainId }: Chain, { position, marketId, user, block, yes, no }: RecordedSync, found: Shares): void {
   if (found.yes === yes && found.no === no) return;
   throw new Differs({
     check: 'syncedPositions', place: { position, chainId, block }, expected: { yesShares: found.yes, noShares: found.no }, found: { yesShares: yes, noShares: no },

@@ -2,8 +2,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeOutcome } from '../../../engine/records/codec.js';
-import { DigestChain } from '../../../engine/records/digest.js';
+import { encodeOutcome, DigestChain } from '../../../engine/records/codec.js';
 import { advance } from '../../../projections/checkpoint.js';
 import { openSession, type Session } from '../../../projections/database.js';
 import { foldInto } from '../../../projections/folding.js';
@@ -12,7 +11,7 @@ import { extentOf, type FoldedOutcome } from '../../../projections/projection.js
 import { createReadModels, READ_MODELS } from '../../../projections/schema.js';
 import { Differs } from '../difference.js';
 import { splitLine } from '../records/record-check.js';
-import type { HistorySource } from '../source/source.js';
+import type { AuditSource } from '../source/source.js';
 import type { PinnedProjection } from './live-read-models.js';
 
 export interface RebuiltReadModels {
@@ -24,7 +23,7 @@ const BATCH = { outcomes: 5_000, events: 20_000 };
 
 /** Folds each projection up to its own position. The source must give the audited history once more, as its last digest shows. */
 export async function rebuildFrom({ source, projections, audited, onProgress }: {
-  readonly source: HistorySource;
+  readonly source: AuditSource;
   readonly projections: readonly PinnedProjection[];
   readonly audited: { readonly length: number; readonly digest: string };
   readonly onProgress: (position: number) => void;
@@ -77,7 +76,7 @@ async function foldBatch(session: Session, folds: readonly Folding[], batch: rea
 
 /** The outcomes, read a second time. Throws Differs when they are not those that were audited. */
 async function* batchesOf(
-  source: HistorySource, { length, digest: audited }: { readonly length: number; readonly digest: string },
+  source: AuditSource, { length, digest: audited }: { readonly length: number; readonly digest: string },
 ): AsyncGenerator<FoldedOutcome[]> {
   const chain = new DigestChain();
   let batch: FoldedOutcome[] = [];

@@ -1,8 +1,7 @@
 /** Checks one line of a history after the other: its place, its id, and that this program's engine decides the same, byte for byte. */
 import { createHash } from 'node:crypto';
-import { decodeCommand } from '../../../engine/records/codec.js';
+import { decodeCommand, formatDigest } from '../../../engine/records/codec.js';
 import type { Command } from '../../../engine/records/commands.js';
-import { formatDigest } from '../../../engine/records/digest.js';
 import { BYTES32 } from '../../../engine/records/hex.js';
 import type { Engine, Step } from '../../../engine/run/engine.js';
 import { viewOf } from '../../../engine/run/view.js';

@@ -3,7 +3,7 @@ import type { Command } from '../../../engine/records/commands.js';
 import { Differs, type CheckName, type Difference } from '../difference.js';
 import type { IdStore } from './id-store.js';
 import { shortened } from './record-check.js';
-import type { HistorySource } from '../source/source.js';
+import type { AuditSource } from '../source/source.js';
 
 /**
  * Whether another record may rightly have the id of this one: it follows from what is said, so that a writer who does not know whether it was
@@ -21,7 +21,7 @@ export function mayRepeat({ kind }: Command, isKnownFact: boolean): boolean {
 }
 
 /** The first id that two records have and may not; undefined when there is none. Throws CannotAudit. */
-export async function repeatedId(ids: IdStore, source: HistorySource): Promise<Difference | undefined> {
+export async function repeatedId(ids: IdStore, source: AuditSource): Promise<Difference | undefined> {
   for (const [first, again] of ids.repeated()) {
     const [earlier, later] = [await recordAt(source, first), await recordAt(source, again)];
     if (earlier === undefined || later?.id !== earlier.id) continue;
@@ -39,7 +39,7 @@ export async function repeatedId(ids: IdStore, source: HistorySource): Promise<D
 const SYMPTOMS: readonly CheckName[] = ['records', 'commands', 'ids', 'outcomes', 'events', 'digests'];
 
 /** The difference, by its true name where its record is one that the history has before. */
-export async function namedRepeat(found: Difference, ids: IdStore, source: HistorySource): Promise<Difference> {
+export async function namedRepeat(found: Difference, ids: IdStore, source: AuditSource): Promise<Difference> {
   const { check, place: { position: again } } = found;
   if (again === undefined || !SYMPTOMS.includes(check)) return found;
   try {
@@ -73,7 +73,7 @@ interface NamedRecord {
 const RECORD = /^\{"position":\d+,"id":"([0-9a-f-]{36})","command":(\{.*?),"outcome":\{"at":/s;
 
 /** Undefined where there is no such record, or none of the form. */
-async function recordAt(source: HistorySource, position: number): Promise<NamedRecord | undefined> {
+async function recordAt(source: AuditSource, position: number): Promise<NamedRecord | undefined> {
   try {
     for await (const [line] of source.lines(position, position + 1)) {
       const [, id, command] = RECORD.exec(line?.toString() ?? '') ?? [];

@@ -4,7 +4,7 @@ import type { OrderDomain } from '../../../command/signing/typed-data.js';
 import { isAddress } from '../../../engine/records/hex.js';
 import { CannotAudit } from '../difference.js';
 
-export interface Described {
+export interface DescribedExchange {
   /** Whether cancels need a signature. */
   readonly cancelAuth: 'required' | 'open';
   /** The domain of orders and cancels of each chain. */
@@ -22,7 +22,7 @@ const CONTRACTS = [
 ] as const satisfies readonly (keyof Contracts)[];
 
 /** Reads the answer's fields. Throws CannotAudit when they are not there. */
-export function readDescription(answer: unknown, name: string): Described {
+export function readDescription(answer: unknown, name: string): DescribedExchange {
   const { chains, cancelAuth } = (answer ?? {}) as Json;
   if (!Array.isArray(chains) || (cancelAuth !== 'required' && cancelAuth !== 'open')) {
     throw new CannotAudit(`${name}: this is not an answer of GET /api/v1/config`);

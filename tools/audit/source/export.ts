@@ -9,7 +9,7 @@ import { createGzip } from 'node:zlib';
 import { syncDirectory } from '../../../service/machine/durable-files.js';
 import type { ExportHead } from './file-source.js';
 import { CannotAudit } from '../difference.js';
-import type { HistorySource } from './source.js';
+import type { AuditSource } from './source.js';
 
 export interface Exported {
   readonly records: number;
@@ -22,7 +22,7 @@ export interface Exported {
  * else. Throws CannotAudit, Differs.
  */
 export async function exportHistory(
-  source: HistorySource, path: string, onProgress: (position: number) => void = () => undefined,
+  source: AuditSource, path: string, onProgress: (position: number) => void = () => undefined,
 ): Promise<Exported> {
   const isReplaceable = await stat(path).then((file) => file.isFile(), () => true);
   // Such as a device, in whose place the file would be.
@@ -53,7 +53,7 @@ export async function exportHistory(
   return { records, sha256: hash.digest('hex') };
 }
 
-async function* pieces(source: HistorySource, records: number, onProgress: (position: number) => void): AsyncGenerator<Buffer> {
+async function* pieces(source: AuditSource, records: number, onProgress: (position: number) => void): AsyncGenerator<Buffer> {
   const head: ExportHead = { export: 'prediction-exchange history', v: 1, records, config: source.described?.answer ?? null };
   yield Buffer.from(`${JSON.stringify(head)}\n`);
   let position = 0;

@@ -5,8 +5,8 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CannotAudit, Differs } from '../difference.js';
 import { CutOff, linesOf } from './line-splitter.js';
-import { readDescription, type Described } from './described.js';
-import type { HistorySource } from './source.js';
+import { readDescription, type DescribedExchange } from './described.js';
+import type { AuditSource } from './source.js';
 
 /** The first line of an export: which form it has, how many records follow, and the service's description of itself. */
 export interface ExportHead {
@@ -23,7 +23,7 @@ const PIECE_BYTES = 1 << 20;
  * Opens a file, compressed or not, as its first bytes or its name tell. `described` is taken where the file does not begin with an export's
  * first line. Throws CannotAudit.
  */
-export async function openFile(path: string, described?: Described): Promise<HistorySource> {
+export async function openFile(path: string, described?: DescribedExchange): Promise<AuditSource> {
   const file = { path, isZipped: await beginsAsGzip(path) || path.endsWith('.gz') };
   const head = await headOf(file);
   return {

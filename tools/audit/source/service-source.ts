@@ -4,7 +4,7 @@ import { CannotAudit, Differs, stopIfAsked } from '../difference.js';
 import { printable } from '../printable.js';
 import { readDescription } from './described.js';
 import { linesOf } from './line-splitter.js';
-import type { HistorySource } from './source.js';
+import type { AuditSource } from './source.js';
 
 export interface ServiceSourceOptions {
   /** The service's address, without a slash at the end. */
@@ -28,7 +28,7 @@ const MAX_PAUSE_MS = 5_000;
 const TRY_MS = 120_000;
 
 /** Asks for the service's description and the length of its history, which is where the audit ends. Throws CannotAudit. */
-export async function openService(options: ServiceSourceOptions): Promise<HistorySource> {
+export async function openService(options: ServiceSourceOptions): Promise<AuditSource> {
   const { url } = options;
   const described = await patiently(options, 'its settings', async (ask) => readDescription(JSON.parse(await textOf(await ask('/api/v1/config'))), url));
   const length = await lengthOf(options);

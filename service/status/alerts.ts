@@ -1,8 +1,8 @@
-/** The log's alarms: tells once that a value has been for too long as it should not be, and once that this is over. */
+/** The alerts of the state tables as log lines: one when a value has been wrong for the alert's time, and one when that is over. */
 import { filled, isDue, wholeSeconds, type Alert, type Reading, type Sample } from '../../engine/state-table.js';
 import type { Report } from '../../engine/report.js';
 
-export interface AlarmOptions {
+export interface AlertOptions {
   readonly report: Report;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
@@ -15,7 +15,7 @@ interface Due {
 }
 
 /** Returns a function to call regularly with what the parts of the process say of themselves. */
-export function createAlarms({ report, now }: AlarmOptions): (readings: readonly Reading[]) => Promise<void> {
+export function createAlerts({ report, now }: AlertOptions): (readings: readonly Reading[]) => Promise<void> {
   let due: ReadonlyMap<string, Due> = new Map();
 
   /** What is due now of the alert, with what was known of it. */
@@ -24,7 +24,7 @@ export function createAlarms({ report, now }: AlarmOptions): (readings: readonly
     const { sinceMs, said } = due.get(key) ?? { sinceMs: nowMs };
     if (said !== undefined || nowMs - sinceMs < alert.forS * 1_000) return [key, said === undefined ? { sinceMs } : { sinceMs, said }];
     const means = textOf(alert.means, sample);
-    report('alarm', `${sample.cause === undefined ? means : `${withoutStop(means)}: ${withoutStop(sample.cause)}.`} ${textOf(alert.todo, sample)}`);
+    report('alert', `${sample.cause === undefined ? means : `${withoutStop(means)}: ${withoutStop(sample.cause)}.`} ${textOf(alert.todo, sample)}`);
     return [key, { sinceMs, said: means }];
   }
 
@@ -35,9 +35,10 @@ export function createAlarms({ report, now }: AlarmOptions): (readings: readonly
     const nowMs = now();
     const before = due;
     due = new Map(found.flatMap(({ alerts, samples }) => alerts.flatMap((alert) => (
-      samples.filter(({ value, told }) => isDue(alert, value) && !told.includes(alert.name)).map((sample) => look(alert, sample, nowMs))))));
+      samples.filter(({ value, selfLogged }) => isDue(alert, value) && !selfLogged.includes(alert.name))
+        .map((sample) => look(alert, sample, nowMs))))));
     for (const [key, { said, sinceMs }] of before) {
-      if (said !== undefined && !due.has(key)) report('note', `over after ${wholeSeconds(nowMs - sinceMs)} s: ${said}`);
+      if (said !== undefined && !due.has(key)) report('info', `over after ${wholeSeconds(nowMs - sinceMs)} s: ${said}`);
     }
   };
 }

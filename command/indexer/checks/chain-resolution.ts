@@ -14,7 +14,7 @@ export interface ResolutionTerms {
 }
 
 /** A QuickMarketResolved event, which comes right after the ConditionResolution that pays. */
-export interface ToldResolution {
+export interface ChainResolution {
   readonly marketId: string;
   readonly terms: ResolutionTerms;
   readonly txHash: string;
@@ -28,11 +28,11 @@ export type QuickDecision = Pick<QuickMarket['quick'], 'strike' | 'end' | 'outco
 export interface OtherResolution {
   /** What is wrong, as the end of a sentence about the market. */
   readonly what: string;
-  readonly told: unknown;
+  readonly onChain: unknown;
   readonly decided: unknown;
 }
 
-export function toldResolution(args: ChainEventArgs['QuickMarketResolved'], { txHash, block, logIndex }: RawChainEvent): ToldResolution {
+export function chainResolution(args: ChainEventArgs['QuickMarketResolved'], { txHash, block, logIndex }: RawChainEvent): ChainResolution {
   const { marketId, startPrice, startPublishTime, endPrice, endPublishTime, winningOutcome } = args;
   return {
     marketId, txHash, block, logIndex,
@@ -44,22 +44,22 @@ export function toldResolution(args: ChainEventArgs['QuickMarketResolved'], { tx
 }
 
 /**
- * Undefined when the chain resolved a quick market by what the engine had decided. `paid` is the outcome that the condition pays, `told` the
+ * Undefined when the chain resolved a quick market by what the engine had decided. `paid` is the outcome that the condition pays, `onChain` the
  * resolver's event in the same block. A market that was resolved before the engine had decided it is told, too: only the exchange's own decision
  * makes it resolve a market, so somebody else did, by prices that no history shows. Not for markets that are paid half to half.
  */
 export function otherResolution(
-  { paid, told, decided }: { readonly paid: MarketOutcome; readonly told: ToldResolution | undefined; readonly decided: QuickDecision },
+  { paid, onChain, decided }: { readonly paid: MarketOutcome; readonly onChain: ChainResolution | undefined; readonly decided: QuickDecision },
 ): OtherResolution | undefined {
   const { strike, end, outcome } = decided;
   const known = { ...pricedAt('start', strike), ...pricedAt('end', end), winningOutcome: outcome };
-  if (told === undefined) return { what: 'was resolved without the prices that the quick resolver tells', told: { winningOutcome: paid }, decided: known };
-  const { terms } = told;
+  if (onChain === undefined) return { what: 'was resolved without the prices that the quick resolver tells', onChain: { winningOutcome: paid }, decided: known };
+  const { terms } = onChain;
   if (strike === undefined || end === undefined || outcome === undefined) {
-    return { what: 'was resolved before the history had decided it', told: terms, decided: known };
+    return { what: 'was resolved before the history had decided it', onChain: terms, decided: known };
   }
   const isSame = TERMS.every((name) => terms[name] === known[name]) && paid === outcome;
-  return isSame ? undefined : { what: 'was resolved by other prices, or to another outcome, than the history decided', told: { ...terms, paid }, decided: known };
+  return isSame ? undefined : { what: 'was resolved by other prices, or to another outcome, than the history decided', onChain: { ...terms, paid }, decided: known };
 }
 
 const TERMS = ['startPrice', 'startPublishTime', 'endPrice', 'endPublishTime', 'winningOutcome'] as const;

@@ -4,14 +4,14 @@ import { PARTITIONS, decodeMessage, partitionOf, type SequencedMessage } from '.
 import type { PartitionPosition } from '../sequence.js';
 import type { TopicRecord } from './client.js';
 
-export interface Sifted {
+export interface NewMessages {
   /** The partition's next ones, in order and without a gap. */
   readonly messages: readonly SequencedMessage[];
   /** Messages that have been given before: a publisher repeats itself after a crash, and two at once each other. */
   readonly repeats: number;
   /** Messages that were left out, since they are not this partition's; what they stood for shows as a gap. */
   readonly unusable: readonly Unusable[];
-  /** The messages before number `seq` are missing. `from` is the index of its record, which is to be sifted again once they are here. */
+  /** The messages before number `seq` are missing. `from` is the index of its record, which is to be looked at again once they are here. */
   readonly gap?: { readonly from: number; readonly seq: number };
 }
 
@@ -21,8 +21,8 @@ export interface Unusable {
   readonly what: string;
 }
 
-/** Sifts part of a partition, in the order of its offsets, up to the first gap. */
-export function sift(at: PartitionPosition, records: readonly TopicRecord[]): Sifted {
+/** The new messages of a part of a partition, in the order of its offsets, up to the first gap. */
+export function selectNew(at: PartitionPosition, records: readonly TopicRecord[]): NewMessages {
   const messages: SequencedMessage[] = [];
   const unusable: Unusable[] = [];
   let repeats = 0;

@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import { freshFees, replacementFees, type FeeLimits } from '../../command/lane/fees.js';
 import { meaningOf } from '../../command/lane/chain-view.js';
 import {
-  answered, decide, replaced, takeOff, wantedReceipts,
-  type Action, type BroadcastAnswer, type Flight, type FlightPolicy, type LaneTransaction, type Receipt, type View,
-} from '../../command/lane/flights.js';
+  answered, decide, replaced, opened, dueReceipts,
+  type Action, type BroadcastAnswer, type OpenTransaction, type OpenTransactionPolicy, type LaneTransaction, type Receipt, type View,
+} from '../../command/lane/open-transactions.js';
 import { LaneModel, type Happening } from '../reference/lane-model.js';
 
 const LIMITS: FeeLimits = { maxFeePerGas: 1_000n, minPriorityFeePerGas: 1n };
-const POLICY: FlightPolicy = {
+const POLICY: OpenTransactionPolicy = {
   confirmations: 3, limits: LIMITS, bumpAfterBlocks: 5, bumpAfterMs: 1_000, rebroadcastMs: 100, lostAfterMs: 5_000,
   backoff: { firstMs: 10, longestMs: 50 },
 };
@@ -26,7 +26,7 @@ function transaction(nonce: number, offers: readonly bigint[] = [20n], broadcast
 /** Long ago, in blocks and in time. */
 const LONG_AGO = { block: 95, ms: 0 };
 
-function flight(nonce: number, changes: Partial<Flight> = {}, offers?: readonly bigint[]): Flight {
+function openAt(nonce: number, changes: Partial<OpenTransaction> = {}, offers?: readonly bigint[]): OpenTransaction {
   return {
     transaction: transaction(nonce, offers), broadcastAtMs: 1_000_000, waitingSince: LONG_AGO, frontSince: undefined, refusals: 0, underpriced: false,
     atLimit: false, minedIn: undefined, unexplained: undefined, ...changes,
@@ -46,21 +46,21 @@ function receipt(txHash: string, block: number, succeeded = true): Receipt {
 const minedIn = (nonce: number, block: number, txHash = `${nonce}.0`, succeeded = true): Action => (
   { kind: 'over', nonce, ending: { kind: 'mined', txHash, block, succeeded } });
 
-describe('lane: flights', () => {
+describe('lane: open transactions', () => {
   interface Case {
     readonly name: string;
-    readonly flight: Flight;
+    readonly open: OpenTransaction;
     readonly view?: View;
     readonly nowMs?: number;
     readonly actions: readonly Action[];
-    /** Fields of the flight that change. */
-    readonly after?: Partial<Flight>;
+    /** Fields of the transaction that change. */
+    readonly after?: Partial<OpenTransaction>;
   }
 
   const AT_LIMIT: Action = {
-    kind: 'report', level: 'alarm', text: 'nonce 5 is not mined, and the limit of 1000 wei per unit of gas allows no higher fees',
+    kind: 'report', level: 'alert', text: 'nonce 5 is not mined, and the limit of 1000 wei per unit of gas allows no higher fees',
   };
-  const AWAY: Action = { kind: 'report', level: 'trouble', text: 'nonce 5: block 98 was reorganised away; the transaction is broadcast again' };
+  const AWAY: Action = { kind: 'report', level: 'warn', text: 'nonce 5: block 98 was reorganised away; the transaction is broadcast again' };
   const broadcast: Action = { kind: 'broadcast', nonce: 5 };
   const front = { frontSince: LONG_AGO };
   const at = (block: number, ms: number) => ({ block, ms });
@@ -69,84 +69,84 @@ describe('lane: flights', () => {
   const CASES: readonly Case[] = [
     // Not mined.
     {
-      name: 'just recorded: broadcast', flight: flight(5, { broadcastAtMs: 0, waitingSince: undefined }), actions: [broadcast],
+      name: 'just recorded: broadcast', open: openAt(5, { broadcastAtMs: 0, waitingSince: undefined }), actions: [broadcast],
       after: { frontSince: at(100, 0) },
     },
-    { name: 'broadcast a moment ago: nothing', flight: flight(5), actions: [], after: { frontSince: at(100, 0) } },
-    { name: 'broadcast long ago: again', flight: flight(5, { broadcastAtMs: 100 }), nowMs: 100, actions: [broadcast], after: { frontSince: at(100, 100) } },
-    { name: 'a millisecond earlier: not yet', flight: flight(5, { broadcastAtMs: 100 }), nowMs: 99, actions: [], after: { frontSince: at(100, 99) } },
-    { name: 'at the front for five blocks: replaced', flight: flight(5, front), nowMs: 1_000, actions: [bumped] },
-    { name: 'for four: not', flight: flight(5, front), view: view({ head: 99 }), nowMs: 1_000, actions: [] },
-    { name: 'for hours without a block: not', flight: flight(5, front), view: view({ head: 95 }), nowMs: 999_999, actions: [] },
-    { name: 'for many blocks in less than a second: not', flight: flight(5, front), view: view({ head: 900 }), nowMs: 999, actions: [] },
+    { name: 'broadcast a moment ago: nothing', open: openAt(5), actions: [], after: { frontSince: at(100, 0) } },
+    { name: 'broadcast long ago: again', open: openAt(5, { broadcastAtMs: 100 }), nowMs: 100, actions: [broadcast], after: { frontSince: at(100, 100) } },
+    { name: 'a millisecond earlier: not yet', open: openAt(5, { broadcastAtMs: 100 }), nowMs: 99, actions: [], after: { frontSince: at(100, 99) } },
+    { name: 'at the front for five blocks: replaced', open: openAt(5, front), nowMs: 1_000, actions: [bumped] },
+    { name: 'for four: not', open: openAt(5, front), view: view({ head: 99 }), nowMs: 1_000, actions: [] },
+    { name: 'for hours without a block: not', open: openAt(5, front), view: view({ head: 95 }), nowMs: 999_999, actions: [] },
+    { name: 'for many blocks in less than a second: not', open: openAt(5, front), view: view({ head: 900 }), nowMs: 999, actions: [] },
     {
-      name: 'has waited, but came to the front four blocks ago: not', flight: flight(5, { frontSince: at(96, 0) }), nowMs: 1_000, actions: [],
+      name: 'has waited, but came to the front four blocks ago: not', open: openAt(5, { frontSince: at(96, 0) }), nowMs: 1_000, actions: [],
     },
-    { name: 'at the front, but taken four blocks ago: not', flight: flight(5, { ...front, waitingSince: at(96, 0) }), nowMs: 1_000, actions: [] },
-    { name: 'the chain has gone back behind where it waited: not', flight: flight(5, front), view: view({ head: 90 }), nowMs: 9_000, actions: [] },
-    { name: 'has waited behind another: not', flight: flight(6), nowMs: 9_000, actions: [] },
-    { name: 'was at the front before a reorganisation: not', flight: flight(6, front), nowMs: 9_000, actions: [], after: { frontSince: undefined } },
+    { name: 'at the front, but taken four blocks ago: not', open: openAt(5, { ...front, waitingSince: at(96, 0) }), nowMs: 1_000, actions: [] },
+    { name: 'the chain has gone back behind where it waited: not', open: openAt(5, front), view: view({ head: 90 }), nowMs: 9_000, actions: [] },
+    { name: 'has waited behind another: not', open: openAt(6), nowMs: 9_000, actions: [] },
+    { name: 'was at the front before a reorganisation: not', open: openAt(6, front), nowMs: 9_000, actions: [], after: { frontSince: undefined } },
     {
-      name: 'behind another, and below the base fee: replaced, at the price of today', flight: flight(6), nowMs: 1_000, view: view({ baseFeePerGas: 21n }),
+      name: 'behind another, and below the base fee: replaced, at the price of today', open: openAt(6), nowMs: 1_000, view: view({ baseFeePerGas: 21n }),
       actions: [{ kind: 'replace', nonce: 6, fees: { maxFeePerGas: 44n, maxPriorityFeePerGas: 3n } }],
     },
-    { name: 'just at the base fee: not', flight: flight(6), nowMs: 1_000, view: view({ baseFeePerGas: 20n }), actions: [] },
-    { name: 'never taken by a node: not replaced', flight: flight(5, { ...front, waitingSince: undefined }), nowMs: 9_000, actions: [] },
+    { name: 'just at the base fee: not', open: openAt(6), nowMs: 1_000, view: view({ baseFeePerGas: 20n }), actions: [] },
+    { name: 'never taken by a node: not replaced', open: openAt(5, { ...front, waitingSince: undefined }), nowMs: 9_000, actions: [] },
     {
-      name: 'the limit allows no more: an alarm, and broadcast', flight: flight(5, { ...front, broadcastAtMs: 1_000 }, [20n, 900n]), nowMs: 1_000,
+      name: 'the limit allows no more: an alert, and broadcast', open: openAt(5, { ...front, broadcastAtMs: 1_000 }, [20n, 900n]), nowMs: 1_000,
       actions: [AT_LIMIT, broadcast], after: { atLimit: true },
     },
     {
-      name: 'again: no second alarm', flight: flight(5, { ...front, broadcastAtMs: 1_000, atLimit: true }, [900n]), nowMs: 1_000, actions: [broadcast],
+      name: 'again: no second alert', open: openAt(5, { ...front, broadcastAtMs: 1_000, atLimit: true }, [900n]), nowMs: 1_000, actions: [broadcast],
     },
     {
-      name: 'underpriced: replaced after the wait', flight: flight(5, { ...front, underpriced: true, broadcastAtMs: 10, waitingSince: undefined }),
+      name: 'underpriced: replaced after the wait', open: openAt(5, { ...front, underpriced: true, broadcastAtMs: 10, waitingSince: undefined }),
       nowMs: 10, actions: [{ ...bumped, fees: { maxFeePerGas: 23n, maxPriorityFeePerGas: 4n } }],
     },
-    { name: 'a millisecond earlier: nothing', flight: flight(5, { ...front, underpriced: true, broadcastAtMs: 10 }), nowMs: 9, actions: [] },
+    { name: 'a millisecond earlier: nothing', open: openAt(5, { ...front, underpriced: true, broadcastAtMs: 10 }), nowMs: 9, actions: [] },
     {
-      name: 'underpriced at the limit: an alarm, and broadcast', flight: flight(5, { ...front, underpriced: true, broadcastAtMs: 10 }, [900n]), nowMs: 10,
+      name: 'underpriced at the limit: an alert, and broadcast', open: openAt(5, { ...front, underpriced: true, broadcastAtMs: 10 }, [900n]), nowMs: 10,
       actions: [AT_LIMIT, broadcast], after: { atLimit: true },
     },
     {
-      name: 'was mined: broadcast again at once', flight: flight(5, { minedIn: 98 }), nowMs: 7, actions: [AWAY, broadcast],
+      name: 'was mined: broadcast again at once', open: openAt(5, { minedIn: 98 }), nowMs: 7, actions: [AWAY, broadcast],
       after: { minedIn: undefined, broadcastAtMs: 7, waitingSince: at(100, 7), frontSince: at(100, 7) },
     },
     {
-      name: 'was mined before this process sent it: the same', flight: flight(5, { minedIn: 98, waitingSince: undefined }), nowMs: 7,
+      name: 'was mined before this process sent it: the same', open: openAt(5, { minedIn: 98, waitingSince: undefined }), nowMs: 7,
       actions: [AWAY, broadcast], after: { minedIn: undefined, broadcastAtMs: 7, frontSince: at(100, 7) },
     },
     {
-      name: 'a stranger\'s transaction was reorganised away: no longer unexplained', flight: flight(5, { unexplained: at(90, 0) }),
+      name: 'a stranger\'s transaction was reorganised away: no longer unexplained', open: openAt(5, { unexplained: at(90, 0) }),
       actions: [], after: { frontSince: at(100, 0), unexplained: undefined },
     },
     // Mined.
-    { name: 'mined in the latest block: followed', flight: flight(4), view: view({ receipts: [receipt('4.0', 100)] }), actions: [], after: { minedIn: 100 } },
-    { name: 'one block short of final', flight: flight(4), view: view({ receipts: [receipt('4.0', 98)] }), actions: [], after: { minedIn: 98 } },
+    { name: 'mined in the latest block: followed', open: openAt(4), view: view({ receipts: [receipt('4.0', 100)] }), actions: [], after: { minedIn: 100 } },
+    { name: 'one block short of final', open: openAt(4), view: view({ receipts: [receipt('4.0', 98)] }), actions: [], after: { minedIn: 98 } },
     {
-      name: 'final when first seen: over', flight: flight(4), view: view({ receipts: [receipt('4.0', 97)] }), actions: [minedIn(4, 97)], after: { minedIn: 97 },
+      name: 'final when first seen: over', open: openAt(4), view: view({ receipts: [receipt('4.0', 97)] }), actions: [minedIn(4, 97)], after: { minedIn: 97 },
     },
     {
-      name: 'final and reverted: over', flight: flight(4, { minedIn: 97 }), view: view({ receipts: [receipt('4.0', 97, false)] }),
+      name: 'final and reverted: over', open: openAt(4, { minedIn: 97 }), view: view({ receipts: [receipt('4.0', 97, false)] }),
       actions: [minedIn(4, 97, '4.0', false)],
     },
     {
-      name: 'an earlier attempt was mined: over by that', flight: flight(4, {}, [20n, 30n, 40n]), view: view({ receipts: [receipt('4.1', 97)] }),
+      name: 'an earlier attempt was mined: over by that', open: openAt(4, {}, [20n, 30n, 40n]), view: view({ receipts: [receipt('4.1', 97)] }),
       actions: [minedIn(4, 97, '4.1')], after: { minedIn: 97 },
     },
-    { name: 'seen mined, not yet final: no receipt is needed', flight: flight(4, { minedIn: 98 }), actions: [] },
+    { name: 'seen mined, not yet final: no receipt is needed', open: openAt(4, { minedIn: 98 }), actions: [] },
     {
-      name: 'should be final, but is in a later block now: followed on', flight: flight(4, { minedIn: 97 }),
+      name: 'should be final, but is in a later block now: followed on', open: openAt(4, { minedIn: 97 }),
       view: view({ receipts: [receipt('4.0', 99)] }), actions: [], after: { minedIn: 99 },
     },
     {
-      name: 'a receipt beyond the head that was read before it: followed', flight: flight(4), view: view({ receipts: [receipt('4.0', 101)] }),
+      name: 'a receipt beyond the head that was read before it: followed', open: openAt(4), view: view({ receipts: [receipt('4.0', 101)] }),
       actions: [], after: { minedIn: 101 },
     },
     // Used by an unknown sender.
-    { name: 'no receipt: unexplained', flight: flight(4), nowMs: 7, actions: [], after: { unexplained: at(100, 7) } },
+    { name: 'no receipt: unexplained', open: openAt(4), nowMs: 7, actions: [], after: { unexplained: at(100, 7) } },
     {
-      name: 'should be final, but the receipt is gone: unexplained', flight: flight(4, { minedIn: 97 }), nowMs: 7,
+      name: 'should be final, but the receipt is gone: unexplained', open: openAt(4, { minedIn: 97 }), nowMs: 7,
       actions: [], after: { minedIn: undefined, unexplained: at(100, 7) },
     },
     ...([
@@ -158,71 +158,71 @@ describe('lane: flights', () => {
       ['for both, and at the final block, too', at(97, 0), 5_000, view({ proof: { finalCount: 5, nodeCounts: [] } }), true],
       ['for both, and no node knows the final block\'s state', at(97, 0), 5_000, view({ proof: { finalCount: undefined, nodeCounts: [5] } }), true],
     ] as const).map(([name, unexplained, nowMs, seen, isLost]): Case => ({
-      name: `unexplained ${name}: ${isLost ? 'lost' : 'not lost'}`, flight: flight(4, { unexplained }), nowMs, view: seen,
+      name: `unexplained ${name}: ${isLost ? 'lost' : 'not lost'}`, open: openAt(4, { unexplained }), nowMs, view: seen,
       actions: isLost ? [{ kind: 'over', nonce: 4, ending: { kind: 'lost' } }] : [],
     })),
     {
-      name: 'unexplained, and broadcast long ago: again, since the count may be wrong', flight: flight(4, { unexplained: at(97, 0), broadcastAtMs: 7 }),
+      name: 'unexplained, and broadcast long ago: again, since the count may be wrong', open: openAt(4, { unexplained: at(97, 0), broadcastAtMs: 7 }),
       nowMs: 7, actions: [{ kind: 'broadcast', nonce: 4 }],
     },
     {
-      name: 'explained after all', flight: flight(4, { unexplained: at(97, 0) }), nowMs: 5_000,
+      name: 'explained after all', open: openAt(4, { unexplained: at(97, 0) }), nowMs: 5_000,
       view: view({ receipts: [receipt('4.0', 98)] }), actions: [], after: { minedIn: 98, unexplained: undefined },
     },
   ];
 
-  for (const { name, flight: before, view: seen = view(), nowMs = 0, actions, after = {} } of CASES) {
+  for (const { name, open: before, view: seen = view(), nowMs = 0, actions, after = {} } of CASES) {
     it(name, () => {
-      assert.deepEqual(decide([before], seen, POLICY, nowMs), { flights: [{ ...before, ...after }], actions });
+      assert.deepEqual(decide([before], seen, POLICY, nowMs), { openTransactions: [{ ...before, ...after }], actions });
     });
   }
 
-  it('each flight is decided by itself, actions are in the order of nonces', () => {
-    const flights = [flight(3), flight(4), flight(5, { broadcastAtMs: 0 }), flight(6, { broadcastAtMs: 0 })];
-    const { actions } = decide(flights, view({ receipts: [receipt('3.0', 90), receipt('4.0', 91)] }), POLICY, 0);
+  it('each transaction is decided by itself, actions are in the order of nonces', () => {
+    const openTransactions = [openAt(3), openAt(4), openAt(5, { broadcastAtMs: 0 }), openAt(6, { broadcastAtMs: 0 })];
+    const { actions } = decide(openTransactions, view({ receipts: [receipt('3.0', 90), receipt('4.0', 91)] }), POLICY, 0);
     assert.deepEqual(actions, [minedIn(3, 90), minedIn(4, 91), broadcast, { kind: 'broadcast', nonce: 6 }]);
   });
 
   it('without confirmations, what is mined is final', () => {
-    const { actions } = decide([flight(4)], view({ receipts: [receipt('4.0', 100)] }), { ...POLICY, confirmations: 0 }, 0);
+    const { actions } = decide([openAt(4)], view({ receipts: [receipt('4.0', 100)] }), { ...POLICY, confirmations: 0 }, 0);
     assert.deepEqual(actions, [minedIn(4, 100)]);
   });
 
   it('receipts are asked for when a nonce is first seen used and when it should be final, of all attempts', () => {
-    const flights = [flight(1, { minedIn: 97 }), flight(2, { minedIn: 98 }), flight(3, {}, [20n, 30n]), flight(5)];
-    assert.deepEqual(wantedReceipts(flights, view(), 3), ['1.0', '3.0', '3.1']);
+    const openTransactions = [openAt(1, { minedIn: 97 }), openAt(2, { minedIn: 98 }), openAt(3, {}, [20n, 30n]), openAt(5)];
+    assert.deepEqual(dueReceipts(openTransactions, view(), 3), ['1.0', '3.0', '3.1']);
   });
 
   describe('answers to a broadcast', () => {
-    const before = flight(5, { waitingSince: undefined, refusals: 1 });
+    const before = openAt(5, { waitingSince: undefined, refusals: 1 });
     const now = at(100, 7);
-    const TABLE: readonly (readonly [BroadcastAnswer, Partial<Flight>])[] = [
-      ['taken', { refusals: 0, broadcastAtMs: 107, waitingSince: now }],
+    const TABLE: readonly (readonly [BroadcastAnswer, Partial<OpenTransaction>])[] = [
+      ['accepted', { refusals: 0, broadcastAtMs: 107, waitingSince: now }],
       ['nonce too low', { refusals: 0, broadcastAtMs: 107, waitingSince: now }],
       ['underpriced', { refusals: 2, broadcastAtMs: 27, underpriced: true }],
       ['unfunded', { refusals: 2, broadcastAtMs: 27 }],
       ['refused', { refusals: 2, broadcastAtMs: 27 }],
     ];
     for (const [answer, after] of TABLE) {
-      it(answer, () => { assert.deepEqual(answered(before, answer, { policy: POLICY, now }), { flight: { ...before, ...after } }); });
+      it(answer, () => { assert.deepEqual(answered(before, answer, { policy: POLICY, now }), { open: { ...before, ...after } }); });
     }
 
-    it('alarms at the first refusal in a row, not for prices', () => {
-      const alarm = (answer: BroadcastAnswer) => answered(flight(5), answer, { policy: POLICY, now }).alarm;
-      assert.deepEqual((['taken', 'nonce too low', 'underpriced', 'unfunded', 'refused'] as const).map(alarm), [
+    it('alerts at the first refusal in a row, not for prices', () => {
+      const alert = (answer: BroadcastAnswer) => answered(openAt(5), answer, { policy: POLICY, now }).alert;
+      assert.deepEqual((['accepted', 'nonce too low', 'underpriced', 'unfunded', 'refused'] as const).map(alert), [
         undefined, undefined, undefined, 'nonce 5: the key\'s account cannot pay for the gas: fund it',
         'nonce 5 was refused by the node and is broadcast again until a node accepts it',
       ]);
     });
 
     it('waits grow to the last one; being taken again does not make it younger', () => {
-      const waits = [0, 1, 2, 9].map((refusals) => answered(flight(5, { refusals }), 'refused', { policy: POLICY, now }).flight.broadcastAtMs);
+      const waits = [0, 1, 2, 9].map((refusals) => answered(openAt(5, { refusals }), 'refused', { policy: POLICY, now }).open.broadcastAtMs);
       assert.deepEqual(waits, [17, 27, 47, 57]);
-      assert.deepEqual(answered(flight(5, { waitingSince: at(9, 3) }), 'taken', { policy: POLICY, now }).flight.waitingSince, at(9, 3));
+      assert.deepEqual(answered(openAt(5, { waitingSince: at(9, 3) }), 'accepted', { policy: POLICY, now }).open.waitingSince, at(9, 3));
     });
 
     const TEXTS: readonly (readonly [BroadcastAnswer, readonly string[]])[] = [
-      ['taken', ['already known', 'Known transaction', 'transaction already imported', 'ALREADY_EXISTS: already known', 'AlreadyKnown']],
+      ['accepted', ['already known', 'Known transaction', 'transaction already imported', 'ALREADY_EXISTS: already known', 'AlreadyKnown']],
       ['nonce too low', ['nonce too low', 'nonce too low: next nonce 5, tx nonce 4', 'Nonce too low', 'OldNonce, Current nonce: 5']],
       ['underpriced', [
         'replacement transaction underpriced', 'transaction underpriced: gas tip cap 1, minimum needed 2', 'max fee per gas less than block base fee',
@@ -239,8 +239,8 @@ describe('lane: flights', () => {
     }
   });
 
-  it('a replacement begins anew: broadcast at once, with no wait, refusal or alarm of the offer before, at the place of the offer before', () => {
-    const before = flight(5, { ...front, refusals: 3, underpriced: true, atLimit: true });
+  it('a replacement begins anew: broadcast at once, with no wait, refusal or alert of the offer before, at the place of the offer before', () => {
+    const before = openAt(5, { ...front, refusals: 3, underpriced: true, atLimit: true });
     const higher = transaction(5, [20n, 23n], false);
     assert.deepEqual(replaced(before, higher, 77), {
       transaction: higher, broadcastAtMs: 77, waitingSince: undefined, frontSince: LONG_AGO, refusals: 0, underpriced: false, atLimit: false,
@@ -248,22 +248,22 @@ describe('lane: flights', () => {
     });
   });
 
-  it('at the limit, replaced when fees allowed it, and at the limit again: a second alarm', () => {
-    const policyOf = (maxFeePerGas: bigint): FlightPolicy => ({ ...POLICY, limits: { ...LIMITS, maxFeePerGas } });
-    const look = (each: Flight, maxFeePerGas: bigint) => decide([each], view(), policyOf(maxFeePerGas), 9_000);
-    const alarms = ({ actions }: ReturnType<typeof decide>) => actions.filter(({ kind }) => kind === 'report').length;
-    const first = look(flight(5, front, [900n]), 1_000n);
-    const quiet = look(first.flights[0]!, 1_000n);
-    assert.deepEqual([alarms(first), alarms(quiet)], [1, 0]);
-    assert.deepEqual(look(quiet.flights[0]!, 1_100n).actions.map(({ kind }) => kind), ['replace']);
-    const after = replaced(quiet.flights[0]!, transaction(5, [900n, 1_050n]), 9_000);
-    assert.equal(alarms(look({ ...after, waitingSince: LONG_AGO }, 1_100n)), 1);
+  it('at the limit, replaced when fees allowed it, and at the limit again: a second alert', () => {
+    const policyOf = (maxFeePerGas: bigint): OpenTransactionPolicy => ({ ...POLICY, limits: { ...LIMITS, maxFeePerGas } });
+    const look = (each: OpenTransaction, maxFeePerGas: bigint) => decide([each], view(), policyOf(maxFeePerGas), 9_000);
+    const alerts = ({ actions }: ReturnType<typeof decide>) => actions.filter(({ kind }) => kind === 'report').length;
+    const first = look(openAt(5, front, [900n]), 1_000n);
+    const quiet = look(first.openTransactions[0]!, 1_000n);
+    assert.deepEqual([alerts(first), alerts(quiet)], [1, 0]);
+    assert.deepEqual(look(quiet.openTransactions[0]!, 1_100n).actions.map(({ kind }) => kind), ['replace']);
+    const after = replaced(quiet.openTransactions[0]!, transaction(5, [900n, 1_050n]), 9_000);
+    assert.equal(alerts(look({ ...after, waitingSince: LONG_AGO }, 1_100n)), 1);
   });
 
   it('found at a start: broadcast at once, whatever a node took before', () => {
     for (const broadcast of [true, false]) {
       const found = transaction(5, [20n], broadcast);
-      assert.deepEqual(takeOff(found, 7), { ...flight(5, { broadcastAtMs: 7, waitingSince: undefined }), transaction: found });
+      assert.deepEqual(opened(found, 7), { ...openAt(5, { broadcastAtMs: 7, waitingSince: undefined }), transaction: found });
     }
   });
 

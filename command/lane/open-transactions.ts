@@ -1,4 +1,5 @@
 /** Decides what a lane does with its open transactions: a pure function of what is recorded and what the chain shows. */
+import type { ReportLevel } from '../../engine/report.js';
 import { backoffMs, type Backoff } from '../../engine/waiting.js';
 import { replacementFees, type FeeLimits, type FeeMarket, type Fees } from './fees.js';
 import type { Attempt, Ending, HeldRequest } from './requests.js';
@@ -25,7 +26,7 @@ export interface Moment {
 }
 
 /** An open transaction. Times are on the lane's clock, in milliseconds. */
-export interface Flight {
+export interface OpenTransaction {
   readonly transaction: LaneTransaction;
   /** When the latest attempt is next broadcast. */
   readonly broadcastAtMs: number;
@@ -37,7 +38,7 @@ export interface Flight {
   readonly refusals: number;
   /** Whether the node asked for higher fees. */
   readonly underpriced: boolean;
-  /** Whether the fee limit allows no further replacement; an alarm was reported. */
+  /** Whether the fee limit allows no further replacement; an alert was reported. */
   readonly atLimit: boolean;
   /** The block that contained one of its attempts at the last look. */
   readonly minedIn: number | undefined;
@@ -67,11 +68,11 @@ export interface View extends FeeMarket {
   readonly count: number;
   /** Undefined when the count was not in doubt. */
   readonly proof: Proof | undefined;
-  /** The existing receipts among `wantedReceipts`, by transaction hash. */
+  /** The existing receipts among `dueReceipts`, by transaction hash. */
   readonly receipts: ReadonlyMap<string, Receipt>;
 }
 
-export interface FlightPolicy {
+export interface OpenTransactionPolicy {
   readonly confirmations: number;
   readonly limits: FeeLimits;
   /** An attempt that is not mined within this many blocks is replaced. */
@@ -90,60 +91,62 @@ export type Action
   = | { readonly kind: 'broadcast'; readonly nonce: number }
     | { readonly kind: 'replace'; readonly nonce: number; readonly fees: Fees }
     | { readonly kind: 'over'; readonly nonce: number; readonly ending: Ending }
-    | { readonly kind: 'report'; readonly level: 'trouble' | 'alarm'; readonly text: string };
+    | { readonly kind: 'report'; readonly level: ReportLevel; readonly text: string };
 
 /** A node's answer to a broadcast. */
-export type BroadcastAnswer = 'taken' | 'nonce too low' | 'underpriced' | 'unfunded' | 'refused';
+export type BroadcastAnswer = 'accepted' | 'nonce too low' | 'underpriced' | 'unfunded' | 'refused';
 
-/** The flight of a transaction that was just recorded, or found at a start. It is broadcast at once, even if a node already has it. */
-export function takeOff(transaction: LaneTransaction, nowMs: number): Flight {
+/** The open transaction for one that was just recorded, or found at a start. It is broadcast at once, even if a node already has it. */
+export function opened(transaction: LaneTransaction, nowMs: number): OpenTransaction {
   return {
     transaction, broadcastAtMs: nowMs, waitingSince: undefined, frontSince: undefined, refusals: 0, underpriced: false, atLimit: false,
     minedIn: undefined, unexplained: undefined,
   };
 }
 
-/** The flight with a new attempt, to be broadcast at once. */
-export function replaced(flight: Flight, transaction: LaneTransaction, nowMs: number): Flight {
-  return { ...flight, transaction, broadcastAtMs: nowMs, waitingSince: undefined, refusals: 0, underpriced: false, atLimit: false };
+/** The open transaction with a new attempt, to be broadcast at once. */
+export function replaced(open: OpenTransaction, transaction: LaneTransaction, nowMs: number): OpenTransaction {
+  return { ...open, transaction, broadcastAtMs: nowMs, waitingSince: undefined, refusals: 0, underpriced: false, atLimit: false };
 }
 
 /** The hashes whose receipts `decide` needs: of used nonces that were not seen mined before, and of those that should be final now. */
-export function wantedReceipts(flights: readonly Flight[], { head, count }: Pick<View, 'head' | 'count'>, confirmations: number): string[] {
-  return flights.filter((flight) => isDue(flight, head, count, confirmations))
+export function dueReceipts(
+  openTransactions: readonly OpenTransaction[], { head, count }: Pick<View, 'head' | 'count'>, confirmations: number,
+): string[] {
+  return openTransactions.filter((open) => isDue(open, head, count, confirmations))
     .flatMap(({ transaction }) => transaction.attempts.map(({ txHash }) => txHash));
 }
 
-/** The flights after a look at the chain, and the actions to take, by nonce. Flights that are over stay until the caller removes them. */
+/** The open transactions after a look at the chain, and the actions to take, by nonce. Those that are over stay until the caller removes them. */
 export function decide(
-  flights: readonly Flight[], view: View, policy: FlightPolicy, nowMs: number,
-): { readonly flights: readonly Flight[]; readonly actions: readonly Action[] } {
+  openTransactions: readonly OpenTransaction[], view: View, policy: OpenTransactionPolicy, nowMs: number,
+): { readonly openTransactions: readonly OpenTransaction[]; readonly actions: readonly Action[] } {
   const actions: Action[] = [];
-  const after = flights.map((flight) => flight.transaction.nonce < view.count
-    ? decideUsed(flight, { view, policy, nowMs, actions })
-    : decideUnused(flight, { view, policy, nowMs, actions }));
-  return { flights: after, actions };
+  const after = openTransactions.map((open) => open.transaction.nonce < view.count
+    ? decideUsed(open, { view, policy, nowMs, actions })
+    : decideUnused(open, { view, policy, nowMs, actions }));
+  return { openTransactions: after, actions };
 }
 
-interface Deciding { readonly view: View; readonly policy: FlightPolicy; readonly nowMs: number; readonly actions: Action[] }
+interface Deciding { readonly view: View; readonly policy: OpenTransactionPolicy; readonly nowMs: number; readonly actions: Action[] }
 
 /** The nonce is used. If one of the attempts is mined, it is followed until it is final; if another transaction used the nonce, it is lost. */
-function decideUsed(flight: Flight, { view, policy, nowMs, actions }: Deciding): Flight {
-  const { nonce, attempts } = flight.transaction;
+function decideUsed(open: OpenTransaction, { view, policy, nowMs, actions }: Deciding): OpenTransaction {
+  const { nonce, attempts } = open.transaction;
   const { confirmations } = policy;
-  if (!isDue(flight, view.head, view.count, confirmations)) return flight;
+  if (!isDue(open, view.head, view.count, confirmations)) return open;
   const receipt = attempts.map(({ txHash }) => view.receipts.get(txHash)).find((found) => found !== undefined);
   if (receipt !== undefined) {
     const { txHash, block, succeeded } = receipt;
     if (view.head - block >= confirmations) actions.push({ kind: 'over', nonce, ending: { kind: 'mined', txHash, block, succeeded } });
-    return { ...flight, minedIn: block, unexplained: undefined };
+    return { ...open, minedIn: block, unexplained: undefined };
   }
-  const unexplained = flight.unexplained ?? { block: view.head, ms: nowMs };
+  const unexplained = open.unexplained ?? { block: view.head, ms: nowMs };
   const lasts = view.head - unexplained.block >= confirmations && nowMs - unexplained.ms >= policy.lostAfterMs;
   if (lasts && isProven(nonce, view.proof)) actions.push({ kind: 'over', nonce, ending: { kind: 'lost' } });
   // The count may be wrong, so the attempt must still get into a block.
-  else if (nowMs >= flight.broadcastAtMs) actions.push({ kind: 'broadcast', nonce });
-  return { ...flight, minedIn: undefined, unexplained };
+  else if (nowMs >= open.broadcastAtMs) actions.push({ kind: 'broadcast', nonce });
+  return { ...open, minedIn: undefined, unexplained };
 }
 
 /** Whether the nonce is used at the final block and by every node's count. One wrong answer must not give up a transaction that can be mined. */
@@ -154,73 +157,73 @@ function isProven(nonce: number, proof: Proof | undefined): boolean {
 }
 
 /** The nonce is not used: the transaction is broadcast until it is mined, with higher fees from time to time. */
-function decideUnused(before: Flight, { view, policy, nowMs, actions }: Deciding): Flight {
+function decideUnused(before: OpenTransaction, { view, policy, nowMs, actions }: Deciding): OpenTransaction {
   const { nonce } = before.transaction;
   const now: Moment = { block: view.head, ms: nowMs };
-  let flight: Flight = { ...before, unexplained: undefined, frontSince: nonce === view.count ? before.frontSince ?? now : undefined };
-  if (flight.minedIn !== undefined) {
-    actions.push({ kind: 'report', level: 'trouble', text: `nonce ${nonce}: block ${flight.minedIn} was reorganised away; the transaction is broadcast again` });
-    flight = { ...flight, minedIn: undefined, broadcastAtMs: nowMs, waitingSince: flight.waitingSince === undefined ? undefined : now };
+  let open: OpenTransaction = { ...before, unexplained: undefined, frontSince: nonce === view.count ? before.frontSince ?? now : undefined };
+  if (open.minedIn !== undefined) {
+    actions.push({ kind: 'report', level: 'warn', text: `nonce ${nonce}: block ${open.minedIn} was reorganised away; the transaction is broadcast again` });
+    open = { ...open, minedIn: undefined, broadcastAtMs: nowMs, waitingSince: open.waitingSince === undefined ? undefined : now };
   }
-  if (wantsMore(flight, { view, policy, nowMs })) {
-    const fees = replacementFees(offerOf(flight), view, policy.limits, flight.underpriced);
+  if (wantsMore(open, { view, policy, nowMs })) {
+    const fees = replacementFees(offerOf(open), view, policy.limits, open.underpriced);
     if (fees !== undefined) {
       actions.push({ kind: 'replace', nonce, fees });
-      return flight;
+      return open;
     }
-    if (!flight.atLimit) {
+    if (!open.atLimit) {
       const text = `nonce ${nonce} is not mined, and the limit of ${policy.limits.maxFeePerGas} wei per unit of gas allows no higher fees`;
-      actions.push({ kind: 'report', level: 'alarm', text });
+      actions.push({ kind: 'report', level: 'alert', text });
     }
-    flight = { ...flight, atLimit: true };
+    open = { ...open, atLimit: true };
   }
-  if (nowMs >= flight.broadcastAtMs) actions.push({ kind: 'broadcast', nonce });
-  return flight;
+  if (nowMs >= open.broadcastAtMs) actions.push({ kind: 'broadcast', nonce });
+  return open;
 }
 
 /**
  * Whether the latest attempt needs higher fees: the node asked for them, or the attempt has waited for too many blocks although its nonce is
  * next or its fee is below the base fee. Attempts behind an earlier nonce only wait for that one, so higher fees would not help.
  */
-function wantsMore(flight: Flight, { view, policy, nowMs }: Omit<Deciding, 'actions'>): boolean {
-  if (flight.underpriced) return nowMs >= flight.broadcastAtMs;
+function wantsMore(open: OpenTransaction, { view, policy, nowMs }: Omit<Deciding, 'actions'>): boolean {
+  if (open.underpriced) return nowMs >= open.broadcastAtMs;
   const lasts = (since: Moment | undefined): boolean => (
     since !== undefined && view.head - since.block >= policy.bumpAfterBlocks && nowMs - since.ms >= policy.bumpAfterMs);
-  if (!lasts(flight.waitingSince)) return false;
-  return lasts(flight.frontSince) || offerOf(flight).maxFeePerGas < view.baseFeePerGas;
+  if (!lasts(open.waitingSince)) return false;
+  return lasts(open.frontSince) || offerOf(open).maxFeePerGas < view.baseFeePerGas;
 }
 
 /** The fees of the latest attempt. */
-function offerOf({ transaction: { nonce, attempts } }: Flight): Fees {
+function offerOf({ transaction: { nonce, attempts } }: OpenTransaction): Fees {
   const latest = attempts.at(-1);
   if (latest === undefined) throw new Error(`nonce ${nonce} is recorded without an attempt: the outbox is damaged`);
   return latest.fees;
 }
 
-/** The flight after a node's answer to a broadcast, and the alarm to report, if any. */
+/** The open transaction after a node's answer to a broadcast, and the alert to report, if any. */
 export function answered(
-  flight: Flight, answer: BroadcastAnswer, { policy, now }: { policy: FlightPolicy; now: Moment },
-): { readonly flight: Flight; readonly alarm?: string } {
-  const { nonce } = flight.transaction;
-  if (answer === 'taken' || answer === 'nonce too low') {
+  open: OpenTransaction, answer: BroadcastAnswer, { policy, now }: { policy: OpenTransactionPolicy; now: Moment },
+): { readonly open: OpenTransaction; readonly alert?: string } {
+  const { nonce } = open.transaction;
+  if (answer === 'accepted' || answer === 'nonce too low') {
     return {
-      flight: {
-        ...flight, refusals: 0, underpriced: false, broadcastAtMs: now.ms + policy.rebroadcastMs, waitingSince: flight.waitingSince ?? now,
+      open: {
+        ...open, refusals: 0, underpriced: false, broadcastAtMs: now.ms + policy.rebroadcastMs, waitingSince: open.waitingSince ?? now,
       },
     };
   }
-  const refusals = flight.refusals + 1;
+  const refusals = open.refusals + 1;
   const waitMs = backoffMs(refusals, policy.backoff);
-  const after = { ...flight, refusals, broadcastAtMs: now.ms + waitMs, underpriced: answer === 'underpriced' };
-  if (answer === 'underpriced' || flight.refusals > 0) return { flight: after };
+  const after = { ...open, refusals, broadcastAtMs: now.ms + waitMs, underpriced: answer === 'underpriced' };
+  if (answer === 'underpriced' || open.refusals > 0) return { open: after };
   return {
-    flight: after,
-    alarm: answer === 'unfunded'
+    open: after,
+    alert: answer === 'unfunded'
       ? `nonce ${nonce}: the key's account cannot pay for the gas: fund it`
       : `nonce ${nonce} was refused by the node and is broadcast again until a node accepts it`,
   };
 }
 
-function isDue({ transaction, minedIn }: Flight, head: number, count: number, confirmations: number): boolean {
+function isDue({ transaction, minedIn }: OpenTransaction, head: number, count: number, confirmations: number): boolean {
   return transaction.nonce < count && (minedIn === undefined || head - minedIn >= confirmations);
 }

@@ -12,35 +12,35 @@ export interface FillTerms {
 }
 
 /** All that the contract says: FillFailed names the orders only. */
-export type ToldTerms = Pick<FillTerms, 'buyOrder' | 'sellOrder'> & Partial<FillTerms>;
+export type ChainFillTerms = Pick<FillTerms, 'buyOrder' | 'sellOrder'> & Partial<FillTerms>;
 
-export interface ToldFill {
-  readonly terms: ToldTerms;
+export interface ChainFill {
+  readonly terms: ChainFillTerms;
   /** The shares that the fill has moved, as a fact of the event that moved them: recorded only where FillSettled is not. */
   readonly moved: WithFact<RecordTransfer> | undefined;
 }
 
 type WithFact<C extends { readonly fact?: unknown }> = C & { readonly fact: NonNullable<C['fact']> };
 
-export function settledTerms({ buyOrder, sellOrder, price, size, cost }: ChainEventArgs['FillSettled']): ToldTerms {
+export function settledTerms({ buyOrder, sellOrder, price, size, cost }: ChainEventArgs['FillSettled']): ChainFillTerms {
   return { buyOrder, sellOrder, price: String(price), size: String(size), cost: String(cost) };
 }
 
-export function failedTerms({ buyOrder, sellOrder }: ChainEventArgs['FillFailed']): ToldTerms {
+export function failedTerms({ buyOrder, sellOrder }: ChainEventArgs['FillFailed']): ChainFillTerms {
   return { buyOrder, sellOrder };
 }
 
 export interface OtherTerms {
-  readonly told: ToldTerms;
+  readonly onChain: ChainFillTerms;
   /** Of the same terms. */
   readonly matched: Partial<FillTerms>;
 }
 
 /** Undefined when the contract's words are what was matched. */
-export function otherTerms(told: ToldTerms, matched: Partial<FillTerms>): OtherTerms | undefined {
-  const names = TERMS.filter((name) => told[name] !== undefined);
-  if (names.every((name) => told[name] === matched[name])) return undefined;
-  return { told, matched: Object.fromEntries(names.map((name) => [name, matched[name]])) };
+export function otherTerms(onChain: ChainFillTerms, matched: Partial<FillTerms>): OtherTerms | undefined {
+  const names = TERMS.filter((name) => onChain[name] !== undefined);
+  if (names.every((name) => onChain[name] === matched[name])) return undefined;
+  return { onChain, matched: Object.fromEntries(names.map((name) => [name, matched[name]])) };
 }
 
 const TERMS = ['buyOrder', 'sellOrder', 'price', 'size', 'cost'] as const;
@@ -50,7 +50,7 @@ const TERMS = ['buyOrder', 'sellOrder', 'price', 'size', 'cost'] as const;
  * one, can never be settled, since the contract has used the number up. That is nobody's fault, and no trader's other orders are pulled for it.
  */
 export function passedOverFill(
-  { at, fill, txHash, fact }: Pick<WithFact<FailFill>, 'at' | 'fill' | 'txHash' | 'fact'>, { moved }: Pick<ToldFill, 'moved'>,
+  { at, fill, txHash, fact }: Pick<WithFact<FailFill>, 'at' | 'fill' | 'txHash' | 'fact'>, { moved }: Pick<ChainFill, 'moved'>,
 ): readonly (WithFact<RecordTransfer> | WithFact<FailFill>)[] {
   return [...moved === undefined ? [] : [moved], { kind: 'FailFill', v: 2, at, fill, txHash, reason: 'unknown', culprit: 'both', countDefault: true, fact }];
 }

@@ -1,4 +1,4 @@
-/** What a chain has behind the last event that the history recorded: not a part of this history, and nothing wrong by itself. */
+/** What a chain has after the last event that the history recorded: not a part of this history, and nothing wrong by itself. */
 import type { RawChainEvent } from '../../../command/chain/block-range.js';
 import type { Chain } from '../../../command/chain/chain.js';
 import { readEvent } from '../../../command/indexer/chain-events.js';
@@ -6,7 +6,7 @@ import type { ChainReader } from './chain-reader.js';
 import { compareFacts } from './compare-facts.js';
 import type { PositionStore } from './position-store.js';
 
-export interface Beyond {
+export interface ChainTail {
   /** The last block of the chain that counts as final. */
   readonly finalBlock: number;
   readonly blocks: number;
@@ -15,7 +15,7 @@ export interface Beyond {
   readonly anchored: number | undefined;
 }
 
-export interface Behind {
+export interface TailScan {
   readonly chain: Chain;
   readonly reader: Pick<ChainReader, 'range'>;
   readonly digestAt: PositionStore['digestAt'];
@@ -31,15 +31,15 @@ export interface Behind {
 }
 
 /** Throws Differs for an anchor of a position before the end that differs; CannotAudit. */
-export async function lookBeyond(behind: Behind): Promise<Beyond> {
-  const { reader, from, fromLog, head, onRead } = behind;
+export async function readChainTail(scan: TailScan): Promise<ChainTail> {
+  const { reader, from, fromLog, head, onRead } = scan;
   let [events, anchored] = [0, -1];
   for (let next = from; next <= head;) {
     const read = await reader.range(next, head);
     for (const raw of read.events) {
       if (raw.block === from && raw.logIndex < fromLog) continue;
       events++;
-      anchored = Math.max(anchored, anchoredBy(raw, behind));
+      anchored = Math.max(anchored, anchoredBy(raw, scan));
     }
     next = read.end.number + 1;
     onRead(read.end.number);
@@ -48,7 +48,7 @@ export async function lookBeyond(behind: Behind): Promise<Beyond> {
 }
 
 /** The position of an anchor at or after the end; -1 for other events. Throws Differs for an anchor before the end that differs. */
-function anchoredBy(raw: RawChainEvent, { chain, end, digestAt }: Behind): number {
+function anchoredBy(raw: RawChainEvent, { chain, end, digestAt }: TailScan): number {
   const event = readEvent(chain.contracts, raw);
   if (event?.name !== 'HistoryAnchored' || chain.passOverAnchors?.includes(raw.txHash) === true) return -1;
   const position = Number(event.args.position);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { TopicRecord } from '../../command/feed/kafka/client.js';
 import { partsOf, SEND_MESSAGES } from '../../command/feed/kafka/publisher.js';
-import { sift } from '../../command/feed/kafka/sift.js';
+import { selectNew } from '../../command/feed/kafka/new-messages.js';
 import { encodeMessage, PARTITIONS, type SequencedMessage } from '../../command/feed/messages.js';
 import { createSequencer, FEED_START, partitionsAfter, type PartitionPosition } from '../../command/feed/sequence.js';
 import { feedHistory } from '../support/feed-history.js';
@@ -30,14 +30,14 @@ describe('kafka: what is new in a topic', () => {
 
   it('is everything of a topic without faults', () => {
     assert.ok(own.length > 200);
-    assert.deepEqual(sift(START, own.map(recordOf)), { messages: own, repeats: 0, unusable: [] });
+    assert.deepEqual(selectNew(START, own.map(recordOf)), { messages: own, repeats: 0, unusable: [] });
   });
 
   it('is nothing of what was given before, and ends at the first gap', () => {
     const [at] = partitionsAfter([START], { messages: own.slice(0, 50).map((message) => ({ ...message, partition: 0 })) });
     assert.ok(at);
     const records = [...own.slice(0, 60), ...own.slice(65, 70)].map(recordOf);
-    assert.deepEqual(sift(at, records), { messages: own.slice(50, 60), repeats: 50, unusable: [], gap: { from: 60, seq: 65 } });
+    assert.deepEqual(selectNew(at, records), { messages: own.slice(50, 60), repeats: 50, unusable: [], gap: { from: 60, seq: 65 } });
   });
 
   it('is not what cannot be read, lies elsewhere, or goes backwards', () => {
@@ -49,11 +49,11 @@ describe('kafka: what is new in a topic', () => {
       { ...good, headers: {} }, { ...good, headers: { ...good.headers, seq: '1' } }, { ...good, headers: { ...good.headers, position: '123456' } },
       { ...good, headers: { ...good.headers, digest: `0x${'0'.repeat(64)}` } }, { ...good, value: moved.value, headers: moved.headers },
     ];
-    const { messages, unusable, gap } = sift(START, [...records, good]);
+    const { messages, unusable, gap } = selectNew(START, [...records, good]);
     assert.deepEqual([messages, unusable.map(({ kind }) => kind), gap], [[next], [...Array<string>(7).fill('unreadable'), 'elsewhere'], undefined]);
     assert.match(unusable[0]?.what ?? '', /^offset 4 of partition \d: /);
     const later = { nextSeq: 0, position: next.message.position + 1, done: 0 };
-    assert.deepEqual(sift(later, [good]).unusable.map(({ kind }) => kind), ['backwards']);
+    assert.deepEqual(selectNew(later, [good]).unusable.map(({ kind }) => kind), ['backwards']);
   });
 
   /** What several publishers leave in a partition that begin anywhere and die anywhere; some of it is lost or spoilt. */
@@ -74,12 +74,12 @@ describe('kafka: what is new in a topic', () => {
       };
       for (let from = 0; from < records.length; from += batch) {
         for (let rest = records.slice(from, from + batch); rest.length > 0;) {
-          const sifted = sift(at, rest);
-          give(sifted.messages);
-          if (sifted.gap === undefined) break;
-          assert.ok(sifted.gap.seq > at.nextSeq);
-          give(own.slice(at.nextSeq, sifted.gap.seq));
-          rest = rest.slice(sifted.gap.from);
+          const selected = selectNew(at, rest);
+          give(selected.messages);
+          if (selected.gap === undefined) break;
+          assert.ok(selected.gap.seq > at.nextSeq);
+          give(own.slice(at.nextSeq, selected.gap.seq));
+          rest = rest.slice(selected.gap.from);
         }
       }
       const readable = new Set(records.filter(({ value }) => value.toString() !== 'spoilt').map(({ headers }) => Number(headers['seq'])));
