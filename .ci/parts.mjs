@@ -29,7 +29,7 @@ export const LONG = {
     command: 'TESTS=geth npm test',
     covers: [
       ...BUILD, 'contracts-abi/', 'command/chain/', 'command/indexer/', 'command/lane/', 'service/chains-file.ts', 'service/chains-of.ts', 'tools/deploy/', '.ci/geth',
-      'test/support/geth.ts', 'test/support/lane-stack.ts', 'test/support/deployed-chain.ts', 'test/support/exchange-on-chain.ts',
+      'test/support/geth.ts', 'test/harness/lane-world.ts', 'test/support/deployed-chain.ts', 'test/support/exchange-on-chain.ts',
       'test/lane/lane.geth.test.ts', 'test/system/chain-faults.geth.test.ts', 'test/system/demo.geth.test.ts', 'test/system/exchange.geth.test.ts',
     ],
   },
@@ -77,8 +77,8 @@ export const LONG = {
   'EventStoreDB': {
     command: 'TESTS=eventstore npm test',
     covers: [
-      ...BUILD, ...ROLES, 'engine/log/', 'engine/run/', 'engine/running-role.ts', 'service/process/', 'test/support/', 'test/system/roles-under-kills.ts',
-      'test/system/roles.eventstore.test.ts',
+      ...BUILD, ...ROLES, 'engine/log/', 'engine/run/', 'engine/running-role.ts', 'service/process/', 'test/support/',
+      'test/harness/mortal-processes.ts', 'test/system/roles-under-kills.ts', 'test/system/roles.eventstore.test.ts',
     ],
   },
   'demo on its own stack': {

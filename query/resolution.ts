@@ -19,16 +19,16 @@ export interface Unresolved {
 }
 
 /** What the chain would take at present. */
-export interface WaysOut {
+export interface OfferedResolution {
   /** What a proposal signs and posts, and why none is taken at present; absent for a quick market. */
   readonly proposal?: { readonly bond: bigint; readonly refusal: string | undefined };
   /** From when the market can be paid half to half, in Unix seconds by the chain's time. */
   readonly halvableFromS?: number;
 }
 
-/** `waysOut` is undefined where the chain is not configured or does not answer in time. */
+/** `resolutionOptions` is undefined where the chain is not configured or does not answer in time. */
 interface ChainTells {
-  readonly waysOut: (market: Unresolved) => Promise<WaysOut | undefined>;
+  readonly resolutionOptions: (market: Unresolved) => Promise<OfferedResolution | undefined>;
 }
 
 const STANDING = 'from assertions where market_id = m.market_id and not rejected';
@@ -129,14 +129,14 @@ export const getResolution = defineEndpoint({
       },
     },
   },
-}, ({ db, now, waysOut }: Reads & ChainTells) => async ({ marketId }) => {
+}, ({ db, now, resolutionOptions }: Reads & ChainTells) => async ({ marketId }) => {
   const { unresolved, ...recorded } = await resolution(db, { marketId, nowS: Math.floor(now() / 1_000) });
-  const found = unresolved === undefined ? undefined : await waysOut(unresolved);
-  return found === undefined ? recorded : { ...recorded, body: withWaysOut(recorded.body, found) };
+  const found = unresolved === undefined ? undefined : await resolutionOptions(unresolved);
+  return found === undefined ? recorded : { ...recorded, body: withOffer(recorded.body, found) };
 });
 
 /** The text of an object that has members, with further ones. */
-function withWaysOut(body: string, { proposal, halvableFromS: halvableFrom }: WaysOut): string {
+function withOffer(body: string, { proposal, halvableFromS: halvableFrom }: OfferedResolution): string {
   const members = JSON.stringify({
     ...proposal === undefined ? {} : { proposal: { bond: String(proposal.bond), refusal: proposal.refusal ?? null } },
     ...halvableFrom === undefined ? {} : { halvableFrom },

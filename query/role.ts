@@ -11,7 +11,7 @@ import { createPriceFeed } from './price-feed.js';
 import { createPlaces, type PlaceLimits } from './places.js';
 import { createPriceStreams } from './price-stream.js';
 import type { SourceUrls } from './prices.js';
-import type { Unresolved, WaysOut } from './resolution.js';
+import type { Unresolved, OfferedResolution } from './resolution.js';
 import { readModelsState, streamsState } from './role-state.js';
 import { createShare } from './shared.js';
 import { createStreams } from './streams/streams.js';
@@ -27,7 +27,7 @@ export interface QueryPorts {
   /** Number of commands in the log, at most about a second old. */
   readonly logLength: () => number;
   /** What the chain would take of an unresolved market at present; undefined where that is not known. */
-  readonly waysOut: (market: Unresolved) => Promise<WaysOut | undefined>;
+  readonly resolutionOptions: (market: Unresolved) => Promise<OfferedResolution | undefined>;
   /** Where each price source shows the past of an asset. */
   readonly sourceUrls: SourceUrls;
   /** The assets that have prices. */
@@ -42,7 +42,7 @@ export interface QueryPorts {
 }
 
 export const query: Role<QueryPorts, ServingRole> = {
-  start({ db, isDatabaseAway, log, logLength, waysOut, sourceUrls, assets, streamLimits, clock, priceStreamFailed, streamFailed }) {
+  start({ db, isDatabaseAway, log, logLength, resolutionOptions, sourceUrls, assets, streamLimits, clock, priceStreamFailed, streamFailed }) {
     // The probe says why the whole database does not answer.
     const unread = () => isDatabaseAway() ? [] : undefined;
     const feed = createPriceFeed({ db, onError: (error) => { priceStreamFailed(String(error)); } });
@@ -53,7 +53,7 @@ export const query: Role<QueryPorts, ServingRole> = {
     const now = () => clock.now();
     return Promise.resolve({
       routes: serve(readEndpoints, {
-        db, share: createShare(db), log, now, assets, sourceUrls, priceStreams, streams, history, waysOut,
+        db, share: createShare(db), log, now, assets, sourceUrls, priceStreams, streams, history, resolutionOptions,
       }),
       failed: neverFails,
       // The read models are closed with the shared parts.

@@ -41,8 +41,8 @@ export const ChainAdvancedMessage = message('ChainAdvanced', 'A barrier: this pa
 Type.Omit(events.ChainAdvanced, ['type', 'v']).properties);
 
 export const messageSchemas = {
-  MarketOpenedMessage: MarketOpenedMessage, FillMatchedMessage: FillMatchedMessage, FillSettledMessage: FillSettledMessage, FillFailedMessage: FillFailedMessage,
-  ChainAdvancedMessage: ChainAdvancedMessage,
+  MarketOpened: MarketOpenedMessage, FillMatched: FillMatchedMessage, FillSettled: FillSettledMessage, FillFailed: FillFailedMessage,
+  ChainAdvanced: ChainAdvancedMessage,
 } as const;
 
 export type MarketOpenedMessage = Static<typeof MarketOpenedMessage>;

@@ -9,6 +9,7 @@ import { serve, type ServingRole } from '../../service/api/endpoint.js';
 import type { ChainAccess } from '../chain/chain-access.js';
 import type { ChainWatch } from '../chain/chain-watch.js';
 import { minOrderSizeOf } from '../chain/chain.js';
+import type { Exposure } from '../chain/exposure.js';
 import { createExposures } from '../chain/exposures.js';
 import { createHoldingsReader } from '../chain/holdings.js';
 import type { SignerRecovery } from '../signing/recover.js';
@@ -43,6 +44,8 @@ export interface ApiPorts {
   /** By chain id. */
   readonly chains: ReadonlyMap<number, ChainAccess>;
   readonly watch: (access: ChainAccess) => Promise<ChainWatch>;
+  /** The checks of what traders can pay, by chain id. Absent: those of the chains with the check on. */
+  readonly exposures?: Exposures;
   /** The signing domains of orders by chain id. */
   readonly domains: ReadonlyMap<number, PreparedDomain>;
   readonly recovery: SignerRecovery;
@@ -60,6 +63,8 @@ export interface ApiPorts {
   /** Logs an unexpected error of a part of a request. Returns the id under which it is logged. */
   readonly failed: (error: unknown, what: string) => string;
 }
+
+type Exposures = Pick<ReadonlyMap<number, Exposure>, 'get'>;
 
 /** What the role asks of the read models. */
 export interface OrderReads extends PositionReads {
@@ -80,7 +85,7 @@ export const api: Role<ApiPorts, ServingRole> = {
     const now = () => ports.clock.now();
     const commits = createGroupCommit({ log, stream: 'commands', maxQueued: limits.maxQueuedOrders, committed: metrics.batch });
     const { submit, submitAll } = createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs: ANSWER_WITHIN_MS });
-    const exposures = await startExposures(ports);
+    const exposures = ports.exposures ?? await startExposures(ports);
     const findOrder = createOrderFinder(view, reads.order);
     const domainOf = (chainId: number) => domains.get(chainId);
     const caughtUp = createCaughtUp({ log, view, outcomeOf, withinMs: ANSWER_WITHIN_MS });

@@ -1,6 +1,6 @@
 /** Starts the roles of a process: makes each role's ports from the settings, with Postgres, Kafka and HTTP behind them. */
 import { randomUUID } from 'node:crypto';
-import { createWaysOut } from '../../command/chain/ways-out.js';
+import { createResolutionOptions } from '../../command/chain/resolution-options.js';
 import { openCheckpoints } from '../../command/feed/kafka/checkpoints.js';
 import type { FeedKafka } from '../../command/feed/role.js';
 import { readCatalogue } from '../../command/indexer/catalogue.js';
@@ -102,7 +102,7 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
     for (const access of chains.values()) await access.begin(() => Promise.resolve());
     return query.start({
       ...parts, db: await parts.readModels(), isDatabaseAway: () => conditions.isAway('read models'), assets: config.quickAssets,
-      waysOut: createWaysOut({ chains, monotonic: () => clock.monotonic() }), sourceUrls: SOURCE_URLS,
+      resolutionOptions: createResolutionOptions({ chains, monotonic: () => clock.monotonic() }), sourceUrls: SOURCE_URLS,
       streamLimits: { streams: mostPriceStreams(config), perAddress: config.maxPriceStreamsPerAddress },
       priceStreamFailed: createRecurring({ logger, what: 'price stream' }), streamFailed: createRecurring({ logger, what: 'stream' }),
     });

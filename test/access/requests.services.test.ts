@@ -1,6 +1,5 @@
 /** Requests with bearer tokens of a real Postgres, where a scope is needed: without one, of another scope, expired, revoked, almost right. */
 import assert from 'node:assert/strict';
-import pg from 'pg';
 import { Type } from '../../engine/records/schema-types.js';
 import { issueToken } from '../../service/access/issue-token.js';
 import { requireScope, type Scope } from '../../service/api/scopes.js';
@@ -12,6 +11,7 @@ import { relayerErrors } from '../../service/api/relayer-errors.js';
 import { createLogger } from '../../service/logger.js';
 import { bearerTokensFor, type BearerTokens } from '../../service/process/bearer-tokens.js';
 import { testDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
 
@@ -68,10 +68,7 @@ describe('access: requests', () => {
 
   it('are refused with a token that is expired, revoked, of another exchange or almost right', async () => {
     const [expired, revoked, right] = [await issued('expired', 'relay'), await issued('revoked', 'relay'), await issued('right', 'relay')];
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    await client.query(`update access.tokens set expires_at = now() where name = 'expired'`);
-    await client.end();
+    await runSql(url, `update access.tokens set expires_at = now() where name = 'expired'`);
     await store.revoke('revoked');
     assert.deepEqual(await ask(expired), invalid('the token has expired'));
     assert.deepEqual(await ask(revoked), invalid('the token is revoked'));

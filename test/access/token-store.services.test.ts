@@ -1,12 +1,12 @@
 /** Bearer tokens in a real Postgres: issued, used, expired, revoked; what is stored of them; and several processes at once. */
 import assert from 'node:assert/strict';
-import pg from 'pg';
 import { RequestError } from '../../engine/records/errors.js';
 import { createAuthenticate, REMEMBERED_MS } from '../../service/access/authenticate.js';
 import { issueToken } from '../../service/access/issue-token.js';
 import { openTokenStore, TokensUnavailable, type TokenStore } from '../../service/access/token-store.js';
 import { digestOf, tokenOf } from '../../service/access/token.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 
 describe('access: bearer tokens in Postgres', () => {
   let database: TestDatabase;
@@ -20,15 +20,7 @@ describe('access: bearer tokens in Postgres', () => {
   afterEach(() => store.close());
 
   /** What an administrator does to the database. */
-  async function sql(text: string): Promise<unknown[]> {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    try {
-      return (await client.query(text)).rows;
-    } finally {
-      await client.end();
-    }
-  }
+  const sql = (text: string): Promise<unknown[]> => runSql(database.url, text);
 
   /** A process: what it answers to a request with the token. */
   function newProcess(): (text: string) => Promise<string> {

@@ -5,12 +5,12 @@ import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import type { AuditReport } from '../../tools/audit/report.js';
 import { sendAnchoredBatch } from '../support/anchored-batch.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, cancelHeaders, exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, cancelHeaders, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
+import { runSql } from '../support/sql.js';
 import { until } from '../support/until.js';
 
 interface Ran { readonly code: number; readonly stdout: string; readonly stderr: string }
@@ -128,29 +128,23 @@ describe('the audit tools on a running exchange', function () {
 
   it('find a row of the read models that was added, changed or removed by hand, and name it', async () => {
     await settled(exchange, await trade());
-    const client = new pg.Client(exchange.databaseUrl);
-    await client.connect();
     const differenceAfter = async (statement: string) => {
-      await client.query(statement);
+      await runSql(exchange.databaseUrl, statement);
       const { code, passed, difference } = await reportOf(...everything(), '--no-signatures');
       deepEqual([code, passed, difference?.check], [1, false, 'readModels']);
       return difference!;
     };
-    try {
-      const added = await differenceAfter(`insert into read_models.levels values ('\\x${rain.marketId.slice(2)}', 1, 0, 10, 5)`);
-      deepEqual([added.place, added.expected, (added.found as { size: number }).size], [{ table: 'levels' }, null, 5]);
-      await client.query('delete from read_models.levels where price = 10');
-      const changed = await differenceAfter(
-        'update read_models.positions set yes_shares = yes_shares + 1 where ctid = (select min(ctid) from read_models.positions)');
-      deepEqual(changed.place, { table: 'positions' });
-      const { expected, found } = changed as Record<'expected' | 'found', { readonly yes_shares: number }>;
-      equal(found.yes_shares, expected.yes_shares + 1);
-      // The markets come before the positions, which stay as they are now.
-      const removed = await differenceAfter('delete from read_models.markets');
-      deepEqual([removed.place, removed.found, (removed.expected as { number: number }).number], [{ table: 'markets' }, null, 0]);
-    } finally {
-      await client.end();
-    }
+    const added = await differenceAfter(`insert into read_models.levels values ('\\x${rain.marketId.slice(2)}', 1, 0, 10, 5)`);
+    deepEqual([added.place, added.expected, (added.found as { size: number }).size], [{ table: 'levels' }, null, 5]);
+    await runSql(exchange.databaseUrl, 'delete from read_models.levels where price = 10');
+    const changed = await differenceAfter(
+      'update read_models.positions set yes_shares = yes_shares + 1 where ctid = (select min(ctid) from read_models.positions)');
+    deepEqual(changed.place, { table: 'positions' });
+    const { expected, found } = changed as Record<'expected' | 'found', { readonly yes_shares: number }>;
+    equal(found.yes_shares, expected.yes_shares + 1);
+    // The markets come before the positions, which stay as they are now.
+    const removed = await differenceAfter('delete from read_models.markets');
+    deepEqual([removed.place, removed.found, (removed.expected as { number: number }).number], [{ table: 'markets' }, null, 0]);
   });
 
   it('find what an operator\'s key settled beside the history, by its transaction', async () => {

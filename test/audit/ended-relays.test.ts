@@ -11,6 +11,7 @@ import {
   auditedChain, CHAIN_ID, contracts, emptyHistory, nodeOf, traders, transaction, type AuditedHistory, type Emitted,
 } from '../support/audited-history.js';
 import { auditOf, differenceOf } from '../support/audits.js';
+import { newCommand } from '../support/commands.js';
 
 const { address: alice } = traders[0]!;
 const REQUEST = transaction(800);
@@ -24,14 +25,14 @@ const approved = (owner: string): Emitted => ({
 });
 
 function begin(history: AuditedHistory): void {
-  history.add({ kind: 'RequestRelay', v: 1, at, requestId: REQUEST, chainId: CHAIN_ID, action: 'ctf-approval', owner: alice, claims: [] });
-  history.add({ kind: 'SubmitRelay', v: 1, at, requestId: REQUEST, chainId: CHAIN_ID, txHash: SENT }, recordId(`relay:${CHAIN_ID}:${SENT}`));
+  history.add(newCommand('RequestRelay', { at, requestId: REQUEST, chainId: CHAIN_ID, action: 'ctf-approval', owner: alice, claims: [] }));
+  history.add(newCommand('SubmitRelay', { at, requestId: REQUEST, chainId: CHAIN_ID, txHash: SENT }), recordId(`relay:${CHAIN_ID}:${SENT}`));
 }
 
 function end(history: AuditedHistory, results: EndRelay['results'], txHash: string | undefined = SENT): number {
-  return history.add({
-    kind: 'EndRelay', v: 1, at, requestId: REQUEST, chainId: CHAIN_ID, ...txHash === undefined ? {} : { txHash }, results,
-  }).position;
+  return history.add(newCommand('EndRelay', {
+    at, requestId: REQUEST, chainId: CHAIN_ID, ...txHash === undefined ? {} : { txHash }, results,
+  })).position;
 }
 
 /** The chain's node; it has none of the transactions. */

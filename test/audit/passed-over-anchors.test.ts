@@ -6,6 +6,7 @@ import {
   CHAIN_ID, anchored, auditedChain, blockHash, contracts, domain, linesOfHistory, rawEvent, sourceOf, tradedHistory, transaction, type AuditedHistory,
 } from '../support/audited-history.js';
 import { auditOf, differenceOf } from '../support/audits.js';
+import { newCommand } from '../support/commands.js';
 
 const txHash = transaction(66);
 const falseAnchor = (history: AuditedHistory) => ({ ...anchored(history, 3, txHash), args: { position: 3, digest: blockHash(666) } });
@@ -16,7 +17,7 @@ async function passingOver(): Promise<{ history: AuditedHistory; position: numbe
   const position = history.records.length;
   const fact = { chainId: CHAIN_ID, block: history.blocks + 1, logIndex: 0 };
   history.add(
-    { kind: 'PassOverAnchor', v: 1, at: 1_800_000_000_000, chainId: CHAIN_ID, txHash, position: '3', digest: blockHash(666), fact },
+    newCommand('PassOverAnchor', { at: 1_800_000_000_000, chainId: CHAIN_ID, txHash, position: '3', digest: blockHash(666), fact }),
     factId(fact, blockHash(fact.block)),
   );
   history.block(falseAnchor(history));

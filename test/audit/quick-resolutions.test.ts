@@ -11,6 +11,7 @@ import {
   CHAIN_ID, conditionResolved, emptyHistory, linesOfHistory, market, nodeOf, quickMarketCreated, quickMarketResolved, redecided, sourceOf,
   transaction, type AuditedHistory, type Emitted, type HistoryRecord,
 } from '../support/audited-history.js';
+import { newCommand } from '../support/commands.js';
 import { START_MS } from '../support/random-commands.js';
 
 const startTime = Math.ceil(START_MS / 1_000) + 60;
@@ -24,7 +25,7 @@ const terms = {
 };
 
 function price(history: AuditedHistory, { price: text, publishedAt }: typeof STRIKE): void {
-  const command = { kind: 'RecordPrice', v: 1, at: publishedAt, asset: 'BTC', source: 'simulated', rank: 0, price: text, publishedAt } as const;
+  const command = newCommand('RecordPrice', { at: publishedAt, asset: 'BTC', source: 'simulated', rank: 0, price: text, publishedAt });
   history.add(command, recordId(`RecordPrice:BTC:simulated:${publishedAt}`));
 }
 
@@ -132,8 +133,9 @@ describe('an audit of quick markets', () => {
 
   it('finds a resolution, and a halving, that names no event of the chain', async () => {
     const history = await resolvedBy([]);
-    for (const end of [{ kind: 'ResolveMarket', winningOutcome: 1 }, { kind: 'HalveMarket' }] as const) {
-      const command = Buffer.from(JSON.stringify({ v: 1, at: END.publishedAt, ...end, marketId: market(0) }));
+    const about = { at: END.publishedAt, marketId: market(0) };
+    for (const end of [newCommand('ResolveMarket', { ...about, winningOutcome: 1 }), newCommand('HalveMarket', about)]) {
+      const command = Buffer.from(JSON.stringify(end));
       const forged = redecided([...history.records, { id: history.records.at(-1)!.id, command }]);
       ok(/"MarketResolved"|"MarketHalved"/.test(forged.at(-1)!.outcome), forged.at(-1)!.outcome);
       const { difference } = await audited({ ...history, records: forged });

@@ -5,6 +5,7 @@ import { ALL_MARKETS } from '../../engine/records/fields.js';
 import type { RequestFields } from '../../command/signing/typed-data.js';
 import { CHAIN_ID, traders, tradedHistory, type AuditedHistory } from '../support/audited-history.js';
 import { auditOf, differenceOf } from '../support/audits.js';
+import { newCommand } from '../support/commands.js';
 
 const deadline = '1900000000';
 type Request = CancelOrders | CancelAll | CancelAfter | ReduceOrder;
@@ -17,10 +18,10 @@ function requestsOf(history: AuditedHistory): Request[] {
   const [accepted] = outcome.events;
   const orderHash = accepted?.type === 'OrderAccepted' ? accepted.orderHash : '';
   return [
-    { kind: 'ReduceOrder', v: 1, at, orderHash, size: '500000', trader },
-    { kind: 'CancelAfter', v: 1, at, chainId: CHAIN_ID, trader, seconds: 30 },
-    { kind: 'CancelOrders', v: 1, at, chainId: CHAIN_ID, trader, orderHashes: [orderHash, `0x${'7'.repeat(64)}`] },
-    { kind: 'CancelAll', v: 1, at, chainId: CHAIN_ID, trader, marketId: ALL_MARKETS },
+    newCommand('ReduceOrder', { at, orderHash, size: '500000', trader }),
+    newCommand('CancelAfter', { at, chainId: CHAIN_ID, trader, seconds: 30 }),
+    newCommand('CancelOrders', { at, chainId: CHAIN_ID, trader, orderHashes: [orderHash, `0x${'7'.repeat(64)}`] }),
+    newCommand('CancelAll', { at, chainId: CHAIN_ID, trader, marketId: ALL_MARKETS }),
   ];
 }
 

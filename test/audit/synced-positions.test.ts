@@ -8,6 +8,7 @@ import {
   CHAIN_ID, emptyHistory, linesOfHistory, market, marketCreated, nodeOf, sourceOf, traders, transaction, type AuditedHistory, type Emitted,
 } from '../support/audited-history.js';
 import { auditOf, differenceOf } from '../support/audits.js';
+import { newCommand } from '../support/commands.js';
 
 const NOBODY = `0x${'0'.repeat(40)}`;
 const [alice, bob] = traders.map(({ address }) => address) as [string, string];
@@ -19,9 +20,9 @@ function moved(from: string, to: string, id: number, value: number, n: number): 
 }
 
 function synced(history: AuditedHistory, yes: number, no: number, block = history.blocks): number {
-  return history.add({
-    kind: 'SyncPosition', v: 1, at: 1_800_000_000_000, marketId: market(0), user: alice, yesShares: String(yes), noShares: String(no), block,
-  }).position;
+  return history.add(newCommand('SyncPosition', {
+    at: 1_800_000_000_000, marketId: market(0), user: alice, yesShares: String(yes), noShares: String(no), block,
+  })).position;
 }
 
 const tokens = new Interface(conditionalTokens.abi as InterfaceAbi);

@@ -2,7 +2,8 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
 import { readEvent } from '../../command/indexer/chain-events.js';
-import type { Command, OpenMarket, PlaceOrder } from '../../engine/records/commands.js';
+import type { Fact } from '../../command/indexer/facts.js';
+import type { Command, FailFill, OpenMarket, PlaceOrder } from '../../engine/records/commands.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { audit } from '../../tools/audit/audit.js';
 import { Differs, type Difference } from '../../tools/audit/difference.js';
@@ -12,6 +13,7 @@ import {
   CHAIN_ID, anchored, blockHash, contracts, fillSettled, linesOfHistory, nodeOf, rawEvent, redecided, redigested, sourceOf, tradedHistory,
   traders, transaction, type AuditedHistory, type HistoryRecord,
 } from '../support/audited-history.js';
+import { newCommand } from '../support/commands.js';
 import { createRandom } from '../support/random-commands.js';
 
 /** How many bytes are changed, one at a time: more, where somebody looks for longer. */
@@ -234,7 +236,10 @@ describe('an audit of a history that its chain contradicts', () => {
     const lacking = await differenceIn(history.records, { threads: 0, events });
     deepEqual([lacking.check, lacking.place], ['settledFills', { position, ...placeOf(1, 2, 1, transaction(1)) }]);
     const failed = positionsOf('FailFill')[0]!;
-    const flipped = redecided(rewritten(failed, (command) => ({ ...without(command, 'reason', 'culprit', 'countDefault'), kind: 'SettleFill', v: 1 })));
+    const flipped = redecided(rewritten(failed, (command) => {
+      const { at, fill, txHash, fact } = command as FailFill & Pick<Fact['command'], 'fact'>;
+      return newCommand('SettleFill', { at, fill, txHash, fact });
+    }));
     const otherwise = await differenceIn(flipped, { threads: 0 });
     deepEqual([otherwise.check, otherwise.place.fill, otherwise.place.position], ['failedFills', 2, failed]);
   });
@@ -271,11 +276,11 @@ describe('an audit of a history that its chain contradicts', () => {
   it('finds shares, markets and winners that name no event of the chain', async () => {
     const at = 1_800_000_000_000;
     const untold: Command[] = [
-      {
-        kind: 'RecordTransfer', v: 1, at, chainId: CHAIN_ID, from: `0x${'0'.repeat(40)}`, to: traders[0]!.address, txHash: transaction(9),
+      newCommand('RecordTransfer', {
+        at, chainId: CHAIN_ID, from: `0x${'0'.repeat(40)}`, to: traders[0]!.address, txHash: transaction(9),
         items: [{ token: `0x${'a'.padStart(64, '0')}`, amount: '1000000' }],
-      },
-      { kind: 'ResolveMarket', v: 1, at, marketId: (commandAt(0) as OpenMarket).marketId, winningOutcome: 0 },
+      }),
+      newCommand('ResolveMarket', { at, marketId: (commandAt(0) as OpenMarket).marketId, winningOutcome: 0 }),
     ];
     for (const command of untold) {
       const longer = await tradedHistory();

@@ -14,6 +14,7 @@ import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js
 import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { encodeCommand } from '../../engine/records/codec.js';
 import { toHex } from '../../engine/records/hex.js';
+import { newCommand } from '../support/commands.js';
 import { T0, marketCommands } from './engine.js';
 import { historyLines } from './history-lines.js';
 import type { BenchLine } from './line.js';
@@ -73,8 +74,8 @@ function* signedTrades(records: number, { keccak256, domain }: { readonly keccak
   });
   for (let n = 0; n < records - markets.length; n++) {
     const [at, trade] = [T0 + n, Math.floor(n / 4)];
-    if (n % 4 === 2) yield encodeCommand({ kind: 'SettleFill', v: 1, at, fill: trade, txHash: `0x${trade.toString(16).padStart(64, '0')}` });
-    else if (n % 4 === 3) yield encodeCommand({ kind: 'AdvanceClock', v: 1, at });
+    if (n % 4 === 2) yield encodeCommand(newCommand('SettleFill', { at, fill: trade, txHash: `0x${trade.toString(16).padStart(64, '0')}` }));
+    else if (n % 4 === 3) yield encodeCommand(newCommand('AdvanceClock', { at }));
     else {
       const { key, trader } = traders[n % 4]!;
       const order = {
@@ -83,7 +84,9 @@ function* signedTrades(records: number, { keccak256, domain }: { readonly keccak
       } as const;
       const digest = orderDigest(order);
       const { signature, recid } = secp256k1.ecdsaSign(digest, key);
-      yield encodeCommand({ kind: 'PlaceOrder', v: 2, at, orderHash: toHex(digest), ...order, signature: `${toHex(signature)}${(27 + recid).toString(16)}` });
+      yield encodeCommand(newCommand('PlaceOrder', {
+        at, orderHash: toHex(digest), ...order, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
+      }));
     }
   }
 }

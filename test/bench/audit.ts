@@ -18,6 +18,7 @@ import { audit } from '../../tools/audit/audit.js';
 import { createSignaturePool, usualThreads } from '../../tools/audit/signatures/signature-pool.js';
 import { openFile } from '../../tools/audit/source/file-source.js';
 import { linesOf } from '../../tools/audit/source/line-splitter.js';
+import { newCommand } from '../support/commands.js';
 import { auditMemory } from './audit-memory.js';
 import { marketCommands, mix } from './engine.js';
 import { historyLines } from './history-lines.js';
@@ -88,7 +89,9 @@ async function signedOrders(): Promise<Signed[]> {
     } as const;
     const digest = orderDigest(order);
     const { signature, recid } = secp256k1.ecdsaSign(digest, key);
-    const command = { kind: 'PlaceOrder', v: 2, at: 1_700_000_000_000, orderHash: toHex(digest), ...order, signature: `${toHex(signature)}${(27 + recid).toString(16)}` } as const;
+    const command = newCommand('PlaceOrder', {
+      at: 1_700_000_000_000, orderHash: toHex(digest), ...order, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
+    });
     return { bytes: encodeCommand(command), digest, signature, recid };
   });
 }

@@ -2,6 +2,7 @@
 import { decodeCommand, encodeCommand } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { newCommand } from '../support/commands.js';
 import type { BenchLine } from './line.js';
 import { createHash } from 'node:crypto';
 
@@ -16,10 +17,10 @@ const MARKETS = 16;
 
 /** The recorded commands that open the markets which `mix` trades in. */
 export function marketCommands(): Buffer[] {
-  return Array.from({ length: MARKETS }, (_, i) => encodeCommand({
-    kind: 'OpenMarket', v: 3, ifOver: 'close', at: T0, marketId: bytes32(i, 'aa'), question: 'q', description: '', category: 'general',
-    contractAddress: address(1_000 + i), maker: address(0), expiration: 2_000_000_000, chainId: 31_337, marketKind: 'standard',
-  }));
+  return Array.from({ length: MARKETS }, (_, i) => encodeCommand(newCommand('OpenMarket', {
+    at: T0, marketId: bytes32(i, 'aa'), question: 'q', contractAddress: address(1_000 + i), maker: address(0), expiration: 2_000_000_000,
+    chainId: 31_337,
+  })));
 }
 
 function tradingEngine(): Engine {
@@ -29,11 +30,11 @@ function tradingEngine(): Engine {
 }
 
 function order(n: number, at: number, side: 0 | 1, price: number, size: string): Command {
-  return {
-    kind: 'PlaceOrder', v: 2, at, orderHash: `0x${createHash('sha256').update(String(n)).digest('hex')}`, marketId: bytes32(n % MARKETS, 'aa'),
+  return newCommand('PlaceOrder', {
+    at, orderHash: `0x${createHash('sha256').update(String(n)).digest('hex')}`, marketId: bytes32(n % MARKETS, 'aa'),
     trader: address((n * 7 + side) % 500), side, outcome: 0, price, size, nonce: String(n), expiration: String(Math.floor(at / 1_000) + 90),
     signature,
-  };
+  });
 }
 
 /** A seeded mix like the book's: 50 % adds, 30 % crossing orders, 20 % cancels of resting ones; as recorded bytes. */
@@ -47,7 +48,7 @@ export function mix(count: number): Buffer[] {
     const dice = random();
     if (dice < 0.2 && recent.length > 100) {
       const { hash, market } = recent.splice(Math.floor(random() * recent.length), 1)[0]!;
-      data.push(encodeCommand({ kind: 'CancelOrder', v: 1, at, orderHash: hash, marketId: market }));
+      data.push(encodeCommand(newCommand('CancelOrder', { at, orderHash: hash, marketId: market })));
       continue;
     }
     const side = random() < 0.5 ? 0 : 1;
@@ -68,8 +69,8 @@ function* passing(count: number, fillOf: () => number): Generator<Buffer> {
     const at = T0 + n;
     yield encodeCommand(order(n, at, 0, 500_000, '1000000'));
     yield encodeCommand({ ...order(n, at, 1, 500_000, '1000000'), orderHash: bytes32(n, 'bb'), trader: address(999), nonce: String(n) } as Command);
-    yield encodeCommand({ kind: 'SettleFill', v: 1, at, fill: fillOf(), txHash: bytes32(n, 'cc') });
-    yield encodeCommand({ kind: 'AdvanceClock', v: 1, at });
+    yield encodeCommand(newCommand('SettleFill', { at, fill: fillOf(), txHash: bytes32(n, 'cc') }));
+    yield encodeCommand(newCommand('AdvanceClock', { at }));
   }
 }
 

@@ -1,5 +1,4 @@
 /** The fill feed by Kafka and straight from the log: throughput beside the bare clients, and the delay from an outcome to the settlement's table. */
-import pg from 'pg';
 import { createKafkaFeed } from '../../command/feed/kafka/kafka-feed.js';
 import { SEND_MESSAGES, publish, type PublishOptions } from '../../command/feed/kafka/publisher.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
@@ -19,6 +18,7 @@ import { startBroker, type KafkaBroker } from '../support/kafka-broker.js';
 import { clientTo, newTopic, type ReportingClient } from '../support/kafka-client.js';
 import { memoryCheckpoints } from '../support/kafka-scene.js';
 import { appendAll } from '../support/log-records.js';
+import { runSql } from '../support/sql.js';
 import { Latencies } from './latencies.js';
 import type { BenchLine } from './line.js';
 
@@ -152,7 +152,7 @@ async function delays(scene: Scene): Promise<BenchLine[]> {
 
 /** Appends PACED outcomes from `from` on, one every 5 ms, and measures when the worker sees each fill. */
 async function delay({ url, log, history }: Scene, feed: FillFeed, from: number): Promise<Latencies> {
-  await emptyIntake(url);
+  await runSql(url, 'drop schema if exists settlement cascade');
   const stop = new AbortController();
   const intake = runIntake({
     openStore: (session) => openStore({ url, ...session }),
@@ -183,11 +183,4 @@ async function delay({ url, log, history }: Scene, feed: FillFeed, from: number)
 
 async function reaches(follower: Pick<Intake | Publisher, 'status' | 'done'>, position: number): Promise<void> {
   while ((follower.status().position ?? 0) < position) await Promise.race([new Promise((resolve) => setTimeout(resolve, 20)), follower.done]);
-}
-
-async function emptyIntake(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query('drop schema if exists settlement cascade');
-  await client.end();
 }

@@ -1,18 +1,15 @@
 /** What a log in Postgres takes on disk: rows, index entries and what Postgres keeps beside them. */
-import pg from 'pg';
+import type pg from 'pg';
+import { onDatabase } from '../support/sql.js';
 
 /** The bytes that the work adds, after a checkpoint. */
 export async function logBytesOf(url: string, work: () => Promise<void>): Promise<number> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
+  return await onDatabase(url, async (client) => {
     const before = await logBytes(client);
     await work();
     await client.query('checkpoint');
     return await logBytes(client) - before;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function logBytes(client: pg.Client): Promise<number> {

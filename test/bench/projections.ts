@@ -1,5 +1,4 @@
 /** Read models: a worker that follows, decodes, folds and writes, against the same statements with their values ready. */
-import pg from 'pg';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
@@ -8,6 +7,7 @@ import type { Statement } from '../../projections/projection.js';
 import { runProjections } from '../../projections/runner.js';
 import { createReadModels } from '../../projections/schema.js';
 import { appendAll } from '../support/log-records.js';
+import { runSql } from '../support/sql.js';
 import { logOf, outcomeRecord } from '../support/projected.js';
 import type { BenchLine } from './line.js';
 import { outcomeHistory } from './outcome-history.js';
@@ -118,11 +118,8 @@ async function emptySchema(url: string, schema: string): Promise<void> {
 }
 
 async function assertSameRows(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
   for (const table of ['projection', 'orders', 'levels', 'trades', 'submissions', 'positions', 'minute_volumes']) {
-    const { rowCount } = await client.query(`(table read_models.${table} except table bare_models.${table}) limit 1`);
-    if (rowCount !== 0) throw new Error(`the peer wrote other rows of ${table}: the comparison is void`);
+    const others = await runSql(url, `(table read_models.${table} except table bare_models.${table}) limit 1`);
+    if (others.length > 0) throw new Error(`the peer wrote other rows of ${table}: the comparison is void`);
   }
-  await client.end();
 }

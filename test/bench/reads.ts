@@ -14,6 +14,7 @@ import { listOrders } from '../../query/orders/orders.js';
 import { getPosition } from '../../query/positions.js';
 import { createApp } from '../../service/http/app.js';
 import { TIMEOUTS, createServer } from '../../service/http/server.js';
+import { runSql } from '../support/sql.js';
 import { logOf, projectTo } from '../support/projected.js';
 import type { BenchLine } from './line.js';
 import { buildRequest, runLoadInChild } from './load.js';
@@ -48,13 +49,10 @@ export async function readsBench(url: string, count = 12_000): Promise<BenchLine
 }
 
 async function project(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query('drop schema if exists read_models cascade');
+  await runSql(url, 'drop schema if exists read_models cascade');
   const log = await logOf(outcomeHistory(HISTORY));
   await projectTo(await log.length('outcomes'), { url, log, projections });
-  await client.query('vacuum analyze');
-  await client.end();
+  await runSql(url, 'vacuum analyze');
 }
 
 /** The reads, each of many markets or traders. */

@@ -16,6 +16,7 @@ import type { TestChain } from '../support/chain.js';
 import { appendAnywhere } from '../support/log-records.js';
 import { MAX_UINT256, USDC } from '../support/settlement-contracts.js';
 import { ofType, settlementWorld, startSettlement, type SettlementWorld } from '../harness/settlement-world.js';
+import { newCommand } from '../support/commands.js';
 import type { BenchLine } from './line.js';
 
 /** Fills of a stretch, in whole transactions of 50. */
@@ -180,9 +181,9 @@ function signAll(
     };
     const digest = domain.orderDigest(fields);
     const { signature, recid } = secp256k1.ecdsaSign(digest, trader.key);
-    return {
-      kind: 'PlaceOrder', v: 2, at: Date.now(), orderHash: toHex(digest), ...fields, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
-    };
+    return newCommand('PlaceOrder', {
+      at: Date.now(), orderHash: toHex(digest), ...fields, signature: `${toHex(signature)}${(27 + recid).toString(16)}`,
+    });
   });
 }
 

@@ -8,6 +8,7 @@ import { createSignerRecovery } from '../../command/signing/recover.js';
 import { orderTypes, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { checkedRecordId, encodeCommand } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
+import { newCommand } from '../support/commands.js';
 import type { BenchLine } from './line.js';
 
 const ORDERS = 64;
@@ -42,7 +43,7 @@ async function createIntake() {
     digest: orderDigest,
     recover: (digest: Uint8Array, signature: string) => recover(digest, signatureBytes(signature)!),
     encode: (order: ReturnType<typeof parseOrder>, digest: Uint8Array, signature: string) => {
-      const command: PlaceOrder = { kind: 'PlaceOrder', v: 2, at: 1_800_000_000_000, orderHash: toHex(digest), ...order, signature };
+      const command: PlaceOrder = newCommand('PlaceOrder', { at: 1_800_000_000_000, orderHash: toHex(digest), ...order, signature });
       return { id: checkedRecordId(`PlaceOrder:${command.orderHash}:writer:1`), data: encodeCommand(command) };
     },
   };

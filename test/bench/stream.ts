@@ -22,6 +22,7 @@ import { streamPrices } from '../../query/price-stream.js';
 import { createApp } from '../../service/http/app.js';
 import { TIMEOUTS, createServer } from '../../service/http/server.js';
 import { createPriceStreams } from '../../query/price-stream.js';
+import { newCommand } from '../support/commands.js';
 import { spawnService } from '../support/service-process.js';
 import { Latencies, type LatencySummary } from './latencies.js';
 import type { BenchLine } from './line.js';
@@ -195,9 +196,9 @@ async function wholeWay(url: string, readers: Readers): Promise<LatencySummary> 
     const log = await openLog(url);
     const delays = new Latencies();
     const startS = Math.floor(Date.now() / 1_000) - 2 * (WARM_UP + PRICES);
-    const record = async (n: number): Promise<number> => await log.append('commands', [{ id: randomUUID(), data: encodeCommand({
-      kind: 'RecordPrice', v: 1, at: Date.now(), asset: 'BTC', source: 'pyth', rank: 0, price: '6140993501000', publishedAt: (startS + n) * 1_000,
-    }) }]);
+    const record = async (n: number): Promise<number> => await log.append('commands', [{ id: randomUUID(), data: encodeCommand(newCommand('RecordPrice', {
+      at: Date.now(), asset: 'BTC', source: 'pyth', rank: 0, price: '6140993501000', publishedAt: (startS + n) * 1_000,
+    })) }]);
     await record(0);
     await readers.ask({ open: { port, path: PATH, readers: READERS } });
     for (let n = 1; n <= WARM_UP + PRICES; n++) {

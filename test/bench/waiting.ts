@@ -1,5 +1,4 @@
 /** A million fills that wait for a chain: what the intake takes to start with them, to read the next ones beside those that end, and in memory. */
-import pg from 'pg';
 import type { FillFeed } from '../../command/feed/fill-feed.js';
 import { partitionOf, type SequencedMessage } from '../../command/feed/messages.js';
 import { runIntake, type IntakeOptions } from '../../command/settlement/intake.js';
@@ -7,6 +6,7 @@ import { openStore } from '../../command/settlement/postgres-store.js';
 import { encodeOutcome } from '../../engine/records/codec.js';
 import { digestAt, marketIn } from '../support/fill-feed.js';
 import { newRecord } from '../support/log-records.js';
+import { runSql } from '../support/sql.js';
 import { address, bytes32 } from '../support/scenario.js';
 import type { BenchLine } from './line.js';
 
@@ -93,18 +93,15 @@ function settled(fill: number, fills: number): SequencedMessage {
 
 /** Fills their tables as an intake leaves them that has had a market and its fills, of which none has ended. */
 async function letWait(url: string, fills: number): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query('drop schema if exists settlement cascade');
+  await runSql(url, 'drop schema if exists settlement cascade');
   await (await openStore({ url, signal: AbortSignal.timeout(60_000), standingBy: silent })).close();
-  await client.query('insert into settlement.markets values ($1, $2)', [market.marketId, market.chainId]);
-  await client.query(`
+  await runSql(url, 'insert into settlement.markets values ($1, $2)', [market.marketId, market.chainId]);
+  await runSql(url, `
 insert into settlement.fills (fill, chain_id, price, size, buy_number, sell_number, state, since_ms)
 select n, $1, 500000, 1000000 + n, 2 * n, 2 * n + 1, 'waiting', 0 from generate_series(0, $2::bigint - 1) as n`,
   [market.chainId, fills]);
-  await client.query('update settlement.partitions set next_seq = $1, position = $2 where partition = $3', [fills + 1, fills + 1, partitionOf(market.marketId)]);
-  await client.query('update settlement.intake set watermark = $1, position = $2, digest = $3', [fills, fills, digestAt(fills)]);
-  await client.end();
+  await runSql(url, 'update settlement.partitions set next_seq = $1, position = $2 where partition = $3', [fills + 1, fills + 1, partitionOf(market.marketId)]);
+  await runSql(url, 'update settlement.intake set watermark = $1, position = $2, digest = $3', [fills, fills, digestAt(fills)]);
 }
 
 function reachableMiB(): number {

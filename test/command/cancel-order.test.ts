@@ -4,9 +4,10 @@ import type { Answer } from '../../command/orders/answer.js';
 import type { CancelRequest } from '../../command/orders/cancel-order.js';
 import type { ErrorCode } from '../../engine/records/errors.js';
 import {
-  START_MS, START_S, alice, bob, createCommandStack, domain, marketId, otherMarketId, refused, signedBody, signedCancel,
-  type CommandStack, type Fields,
-} from '../support/command-stack.js';
+  START_MS, START_S, alice, bob, orderWorld, domain, marketId, otherMarketId, recorded, refused, signedBody, signedCancel,
+  type OrderWorld, type Fields,
+} from '../harness/order-world.js';
+import { newCommand } from '../support/commands.js';
 
 const unsigned = { signature: undefined, deadline: undefined };
 const hashIn = ({ body }: Answer) => (JSON.parse(body) as { orderHash: string }).orderHash;
@@ -14,10 +15,10 @@ const cancelled = (orderHash: string, filledSize: string, remainingSize: string)
   `{"status":"cancelled","orderHash":"${orderHash}","filledSize":${filledSize},"remainingSize":${remainingSize}}`;
 
 describe('cancelling an order', () => {
-  let stack: CommandStack;
+  let stack: OrderWorld;
   let orderHash: string;
   beforeEach(async () => {
-    stack = await createCommandStack();
+    stack = await orderWorld();
     orderHash = hashIn(await stack.place(await signedBody({ size: 25 })));
   });
 
@@ -25,15 +26,14 @@ describe('cancelling an order', () => {
     await stack.place(await signedBody({ side: 1, size: 10 }, bob));
     const request = await signedCancel(orderHash);
     assert.deepEqual(await stack.cancel(request), { body: cancelled(orderHash, '10', '15'), position: 4 });
-    assert.deepEqual(stack.commands[4], {
-      kind: 'CancelOrder', v: 1, at: START_MS, orderHash, marketId, trader: alice.address.toLowerCase(), signature: request.signature,
-      deadline: String(START_S + 60),
-    });
+    assert.deepEqual(stack.commands[4], newCommand('CancelOrder', {
+      at: START_MS, orderHash, marketId, trader: alice.address.toLowerCase(), signature: request.signature!, deadline: String(START_S + 60),
+    }));
   });
 
   it('needs no signature where anybody may cancel, and records none', async () => {
     assert.deepEqual(await stack.cancelOpen({ orderHash, marketId, side: 'buy', ...unsigned }), { body: cancelled(orderHash, '0', '25'), position: 3 });
-    assert.deepEqual(stack.commands[3], { kind: 'CancelOrder', v: 1, at: START_MS, orderHash, marketId, side: 0 });
+    assert.deepEqual(stack.commands[3], newCommand('CancelOrder', { at: START_MS, orderHash, marketId, side: 0 }));
   });
 
   it('checks a signature that comes where none is needed', async () => {
@@ -51,7 +51,7 @@ describe('cancelling an order', () => {
 
   it('answers alike when it was cancelled since the endpoint looked', async () => {
     await stack.place(await signedBody({ side: 1, size: 10 }, bob));
-    stack.beforeSubmit = () => { stack.run({ kind: 'CancelOrder', v: 1, at: START_MS, orderHash, marketId }); };
+    stack.beforeSubmit = () => { stack.run(newCommand('CancelOrder', { at: START_MS, orderHash, marketId })); };
     assert.deepEqual(await stack.cancel(await signedCancel(orderHash)), { body: cancelled(orderHash, '10', '15'), position: 5 });
     assert.deepEqual(stack.outcomes[5]!.events.map(({ type }) => type), ['CancelRepeated']);
   });
@@ -72,11 +72,11 @@ describe('cancelling an order', () => {
 });
 
 describe('a cancel that is refused', () => {
-  let stack: CommandStack;
+  let stack: OrderWorld;
   let orderHash: string;
   let good: CancelRequest;
   beforeEach(async () => {
-    stack = await createCommandStack();
+    stack = await orderWorld();
     orderHash = hashIn(await stack.place(await signedBody({ size: 25 })));
     good = await signedCancel(orderHash);
   });
@@ -164,26 +164,24 @@ describe('a cancel that is refused', () => {
 
 describe('cancelling an order that only the read models still know', () => {
   const orderHash = `0x${'ab'.repeat(32)}`;
-  const known = {
-    orderNumber: 1, marketId, chainId: domain.chainId, trader: alice.address.toLowerCase(), side: 0 as const, size: '30', remaining: '12', asOf: 77,
-  };
-  let stack: CommandStack;
-  beforeEach(async () => { stack = await createCommandStack(); });
+  const known = { orderNumber: 1, size: 30n, remaining: 12n, closedPosition: 77 };
+  let stack: OrderWorld;
+  beforeEach(async () => { stack = await orderWorld(); });
 
   it('answers from them when it was cancelled, to its trader', async () => {
-    stack.readModel.set(orderHash, { ...known, status: 'cancelled' });
+    stack.readModel.set(orderHash, recorded({ ...known, status: 'cancelled' }));
     assert.deepEqual(await stack.cancel(await signedCancel(orderHash)), { body: cancelled(orderHash, '18', '12'), position: 77 });
     await refused(stack.cancel(await signedCancel(orderHash, { wallet: bob })), 'invalid_cancel_signature', ['X-Cancel-Signature']);
     assert.equal(stack.commands.length, 2);
   });
 
   it('refuses when it was filled', async () => {
-    stack.readModel.set(orderHash, { ...known, status: 'filled', remaining: '0' });
+    stack.readModel.set(orderHash, recorded({ ...known, status: 'filled', remaining: 0n }));
     await refused(stack.cancel(await signedCancel(orderHash)), 'already_filled');
   });
 
   it('asks again when they have not heard of its end', async () => {
-    stack.readModel.set(orderHash, { ...known, status: 'open' });
+    stack.readModel.set(orderHash, recorded({ ...known, status: 'open' }));
     await refused(stack.cancel(await signedCancel(orderHash)), 'unavailable');
   });
 });

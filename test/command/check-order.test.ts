@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
 import {
-  START_MS, START_S, alice, anOrder, bob, bodyOf, createCommandStack, refused, signOrder, signedBody, type CommandStack, type Fields,
-} from '../support/command-stack.js';
+  START_MS, START_S, alice, anOrder, bob, bodyOf, orderWorld, refused, signOrder, signedBody, type OrderWorld, type Fields,
+} from '../harness/order-world.js';
 
 describe('the check of an order', () => {
-  let stack: CommandStack;
+  let stack: OrderWorld;
   beforeEach(async () => {
-    stack = await createCommandStack({ minSize: 5, maxOpenOrders: 3 });
+    stack = await orderWorld({ minSize: 5, maxOpenOrders: 3 });
     for (const [nonce, price, size] of [[1, 600_000, 10], [2, 600_000, 7], [3, 610_001, 20]]) {
       await stack.place(await signedBody({ side: 1, nonce, price, size }, bob));
     }

@@ -10,6 +10,7 @@ import { BrokenSequence, LogUnavailable, RecordsLost, RecordTooLarge, type Log, 
 import { QueueFull, createGroupCommit } from '../../engine/log/group-commit.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { startReplica } from '../../engine/run/replica.js';
+import { newCommand } from '../support/commands.js';
 
 const AT = 1_800_000_000_000;
 const hash = (n: number) => `0x${n.toString(16).padStart(64, '0')}`;
@@ -17,15 +18,14 @@ const trader = (n: number) => `0x${n.toString(16).padStart(40, '0')}`;
 const market = hash(0xabc);
 
 /** The nth order: sellers and buyers of one size and price in turn, each of a trader of its own. */
-const order = (n: number): PlaceOrder => ({
-  kind: 'PlaceOrder', v: 2, at: AT, orderHash: hash(n), marketId: market, trader: trader(n), side: n % 2 === 0 ? 0 : 1, outcome: 0,
-  price: 500_000, size: '10', nonce: '1', expiration: '1800003600', signature: `0x${'11'.repeat(65)}`,
+const order = (n: number): PlaceOrder => newCommand('PlaceOrder', {
+  at: AT, orderHash: hash(n), marketId: market, trader: trader(n), side: n % 2 === 0 ? 0 : 1, outcome: 0, price: 500_000, size: '10',
+  nonce: '1', expiration: '1800003600', signature: `0x${'11'.repeat(65)}`,
 });
 
-const openMarket: Command = {
-  kind: 'OpenMarket', v: 3, ifOver: 'close', at: AT, marketId: market, question: 'Will it?', description: '', category: 'general', contractAddress: trader(1),
-  maker: trader(2), expiration: 1_800_086_400, chainId: 1, marketKind: 'standard',
-};
+const openMarket: Command = newCommand('OpenMarket', {
+  at: AT, marketId: market, contractAddress: trader(1), maker: trader(2), expiration: 1_800_086_400, chainId: 1,
+});
 
 const never = () => new Promise<never>(() => undefined);
 const outcome: CommandOutcome = { at: AT, events: [] };

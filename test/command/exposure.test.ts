@@ -9,6 +9,7 @@ import type { FillMatched } from '../../engine/records/events.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { BUY, NO, SELL, YES } from '../../engine/records/fields.js';
 import type { OpenOrder } from '../../engine/run/open-orders.js';
+import { newCommand } from '../support/commands.js';
 
 const CHAIN = 31_337;
 const market = `0x${'1'.repeat(64)}`;
@@ -52,10 +53,10 @@ function stack({ blocks = { 5: rich }, recorded, final = recorded ?? 5, open = [
 }
 
 function order(fields: Partial<PlaceOrder> = {}): PlaceOrder {
-  return {
-    kind: 'PlaceOrder', v: 2, at: 0, orderHash: `0x${'9'.repeat(64)}`, marketId: market, trader, side: BUY, outcome: YES, price: 500_000,
-    size: String(10n * UNITS), nonce: '1', expiration: '2000000000', signature: `0x${'0'.repeat(130)}`, ...fields,
-  };
+  return newCommand('PlaceOrder', {
+    at: 0, orderHash: `0x${'9'.repeat(64)}`, marketId: market, trader, side: BUY, outcome: YES, price: 500_000, size: String(10n * UNITS),
+    nonce: '1', expiration: '2000000000', signature: `0x${'0'.repeat(130)}`, ...fields,
+  });
 }
 
 function matched(fields: Partial<FillMatched> = {}): FillMatched {

@@ -10,7 +10,8 @@ import { createEngine } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { checkHistory } from '../../command/signing/history-check.js';
-import { domain, marketId, signedBody, START_MS, START_S } from '../support/command-stack.js';
+import { domain, marketId, signedBody, START_MS, START_S } from '../harness/order-world.js';
+import { newCommand } from '../support/commands.js';
 
 describe('a history under other settings', () => {
   /** A log and an engine that have seen a market, and one order if asked. */
@@ -25,12 +26,11 @@ describe('a history under other settings', () => {
     };
     const tokens = { yes: `0x${'0a'.repeat(32)}`, no: `0x${'0b'.repeat(32)}` };
     const { chainId } = domain;
-    if (onChain !== false) await record({ kind: 'AdvanceChain', v: 1, at: START_MS, chainId, block: 1, blockHash: `0x${'0c'.repeat(32)}` });
-    if (onChain !== 'without markets') await record({
-      kind: 'OpenMarket', v: 3, ifOver: 'close', at: START_MS, marketId, question: 'q', description: '', category: 'general', contractAddress: `0x${'01'.repeat(20)}`,
-      maker: `0x${'02'.repeat(20)}`, expiration: START_S + 10_000, chainId: domain.chainId, marketKind: 'standard',
-      ...onChain ? { tokens } : {},
-    });
+    if (onChain !== false) await record(newCommand('AdvanceChain', { at: START_MS, chainId, block: 1, blockHash: `0x${'0c'.repeat(32)}` }));
+    if (onChain !== 'without markets') await record(newCommand('OpenMarket', {
+      at: START_MS, marketId, question: 'q', contractAddress: `0x${'01'.repeat(20)}`, maker: `0x${'02'.repeat(20)}`,
+      expiration: START_S + 10_000, chainId: domain.chainId, ...onChain ? { tokens } : {},
+    }));
     if (withOrder) {
       const place = createPlaceOrder(createOrderPlacing({
         view: { market: () => domain, order: () => undefined, refusalOf: () => undefined, refusalByBook: () => undefined,

@@ -5,7 +5,7 @@ import { expiresTooSoon, parseOrder, PlaceOrderRequest } from '../../command/ord
 import { parsePermit } from '../../command/orders/permit.js';
 import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
 import { compileSchema } from '../../engine/records/schema.js';
-import { START_MS, START_S, alice, anOrder, bodyOf, marketId, type Fields } from '../support/command-stack.js';
+import { START_MS, START_S, alice, anOrder, bodyOf, marketId, type Fields } from '../harness/order-world.js';
 
 const UINT64_MAX = 2n ** 64n - 1n;
 const absent = Symbol('absent');

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import type { Answer } from '../../command/orders/answer.js';
 import { RequestError } from '../../engine/records/errors.js';
 import {
-  START_MS, alice, anOrder, bob, bodyOf, createCommandStack, marketId, refused, signOrder, signedBody, type CommandStack, type Fields,
-} from '../support/command-stack.js';
+  START_MS, alice, anOrder, bob, bodyOf, orderWorld, marketId, refused, signOrder, signedBody, type OrderWorld, type Fields,
+} from '../harness/order-world.js';
+import { newCommand } from '../support/commands.js';
 
 const fieldsIn = ({ body }: Answer) => JSON.parse(body) as Fields;
 
@@ -14,9 +15,9 @@ async function bodyWith(terms: Fields, order: Fields = {}, wallet = alice): Prom
 }
 
 describe('an order with terms', () => {
-  let stack: CommandStack;
+  let stack: OrderWorld;
   beforeEach(async () => {
-    stack = await createCommandStack();
+    stack = await orderWorld();
     await stack.place(await signedBody({ side: 1, size: 10 }, bob));
   });
 
@@ -68,7 +69,7 @@ describe('an order with terms', () => {
     stack.beforeSubmit = () => {
       stack.beforeSubmit = () => undefined;
       const [ask] = stack.commands.slice(2);
-      if (ask?.kind === 'PlaceOrder') stack.run({ kind: 'CancelOrder', v: 1, at: START_MS, orderHash: ask.orderHash, marketId: ask.marketId });
+      if (ask?.kind === 'PlaceOrder') stack.run(newCommand('CancelOrder', { at: START_MS, orderHash: ask.orderHash, marketId: ask.marketId }));
     };
     await refused(stack.place(await bodyWith({ timeInForce: 'FOK' }, { size: 10, nonce: 1 })), 'not_filled');
     assert.equal(stack.commands.at(-1)?.kind, 'PlaceOrder');
@@ -76,11 +77,11 @@ describe('an order with terms', () => {
 
   it('that another process has placed a moment ago is a repeat, whatever the book says by now', async () => {
     const body = await bodyWith({ timeInForce: 'FOK' }, { size: 10, nonce: 1 });
-    const other = await createCommandStack();
+    const other = await orderWorld();
     await other.place(await signedBody({ side: 1, size: 10, nonce: 9 }, bob));
     await other.place(body);
     const [ask] = stack.commands.slice(2);
-    if (ask?.kind === 'PlaceOrder') stack.run({ kind: 'CancelOrder', v: 1, at: START_MS, orderHash: ask.orderHash, marketId });
+    if (ask?.kind === 'PlaceOrder') stack.run(newCommand('CancelOrder', { at: START_MS, orderHash: ask.orderHash, marketId }));
     stack.behind.push(...other.commands.slice(2));
     const answer = await stack.place(body);
     assert.deepEqual([fieldsIn(answer)['matches'], answer.headers], [1, { 'Idempotent-Replayed': 'true' }]);
@@ -91,7 +92,7 @@ describe('an order with terms', () => {
     stack.clock.atMs = START_MS + 5_001;
     const before = stack.commands.length;
     for (let n = 0; n < 3; n++) await refused(stack.place(body), 'too_late');
-    assert.deepEqual(stack.commands.slice(before), [{ kind: 'AdvanceClock', v: 1, at: START_MS + 5_001 }]);
+    assert.deepEqual(stack.commands.slice(before), [newCommand('AdvanceClock', { at: START_MS + 5_001 })]);
   });
 
   it('that was accepted is answered again after its notAfter, without a record', async () => {
@@ -121,7 +122,7 @@ describe('an order with terms', () => {
   });
 
   it('that never rests is taken from a trader with as many open orders as may be', async () => {
-    stack = await createCommandStack({ maxOpenOrders: 1 });
+    stack = await orderWorld({ maxOpenOrders: 1 });
     await stack.place(await signedBody({ side: 1, size: 10 }, bob));
     await stack.place(await signedBody({ nonce: 1, price: 1 }));
     await refused(stack.place(await bodyWith({}, { nonce: 2 })), 'too_many_open_orders');

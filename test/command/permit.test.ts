@@ -5,8 +5,9 @@ import { createKeccak256 } from '../../command/signing/keccak.js';
 import { permitTypes, preparePermits, type SigningDomain } from '../../command/signing/typed-data.js';
 import { RequestError } from '../../engine/records/errors.js';
 import {
-  START_MS, START_S, alice, anOrder, bob, bodyOf, createCommandStack, domain, refused, signOrder, type CommandStack, type Fields,
-} from '../support/command-stack.js';
+  START_MS, START_S, alice, anOrder, bob, bodyOf, orderWorld, domain, refused, signOrder, type OrderWorld, type Fields,
+} from '../harness/order-world.js';
+import { newCommand } from '../support/commands.js';
 
 const token: SigningDomain = { name: 'USD Coin', version: '2', chainId: domain.chainId, verifyingContract: `0x${'5c'.repeat(20)}` };
 const types = { Permit: [...permitTypes.Permit] };
@@ -23,9 +24,9 @@ async function body(permitSignature: Fields, fields: Fields = {}): Promise<Buffe
 }
 
 describe('a permit at intake', () => {
-  let stack: CommandStack;
+  let stack: OrderWorld;
   beforeEach(async () => {
-    stack = await createCommandStack();
+    stack = await orderWorld();
     stack.permitDigest = preparePermits(await createKeccak256(), { token, spender: domain.verifyingContract });
   });
 
@@ -57,10 +58,10 @@ describe('a permit at intake', () => {
 });
 
 describe('exposure on the order\'s way in', () => {
-  let stack: CommandStack;
+  let stack: OrderWorld;
   let held: string[];
   beforeEach(async () => {
-    stack = await createCommandStack();
+    stack = await orderWorld();
     held = [];
     stack.exposure = { hold: (order) => {
       held.push(`hold ${order.nonce}`);
@@ -80,7 +81,7 @@ describe('exposure on the order\'s way in', () => {
 
   it('is given back when the order is refused', async () => {
     await place();
-    stack.beforeSubmit = () => { stack.run({ kind: 'AdvanceClock', v: 1, at: START_MS + 86_400_000 }); };
+    stack.beforeSubmit = () => { stack.run(newCommand('AdvanceClock', { at: START_MS + 86_400_000 })); };
     await refused(place({ nonce: 2, expiration: START_S + 100_000 }), 'market_closed');
     assert.deepEqual(held, ['hold 1', 'release 1', 'hold 2', 'release 2']);
   });

@@ -6,9 +6,10 @@ import { orderTypes } from '../../command/signing/typed-data.js';
 import type { ErrorCode } from '../../engine/records/errors.js';
 import { LogUnavailable } from '../../engine/log/log.js';
 import {
-  START_MS, START_S, alice, anOrder, bob, bodyOf, createCommandStack, domain, marketId, refused, signOrder, signedBody,
-  type CommandStack, type Fields,
-} from '../support/command-stack.js';
+  START_MS, START_S, alice, anOrder, bob, bodyOf, orderWorld, domain, marketId, recorded, refused, signOrder, signedBody,
+  type OrderWorld, type Fields,
+} from '../harness/order-world.js';
+import { newCommand } from '../support/commands.js';
 
 /** The first answer as a repeat gets it: with what has become of the order since. */
 const repeated = (first: Answer, orderStatus: string): Answer => ({
@@ -17,8 +18,8 @@ const repeated = (first: Answer, orderStatus: string): Answer => ({
 const hashOf = (order: Fields) => TypedDataEncoder.hash(domain, { Order: [...orderTypes.Order] }, order);
 
 describe('placing an order', () => {
-  let stack: CommandStack;
-  beforeEach(async () => { stack = await createCommandStack(); });
+  let stack: OrderWorld;
+  beforeEach(async () => { stack = await orderWorld(); });
 
   it('records the command and answers with the hash that ethers gives', async () => {
     const order = anOrder();
@@ -27,10 +28,10 @@ describe('placing an order', () => {
     assert.deepEqual(answer, {
       body: `{"orderHash":"${hashOf(order)}","status":"accepted","matches":0,"timestamp":${START_S}}`, position: 2,
     });
-    assert.deepEqual(stack.commands[2], {
-      kind: 'PlaceOrder', v: 2, at: START_MS, orderHash: hashOf(order), marketId, trader: alice.address.toLowerCase(), side: 0, outcome: 0,
-      price: 620_000, size: '25000000', nonce: '1', expiration: '1800003600', signature,
-    });
+    assert.deepEqual(stack.commands[2], newCommand('PlaceOrder', {
+      at: START_MS, orderHash: hashOf(order), marketId, trader: alice.address.toLowerCase(), side: 0, outcome: 0, price: 620_000,
+      size: '25000000', nonce: '1', expiration: '1800003600', signature,
+    }));
   });
 
   it('keeps integers beyond 2^53 exactly, as JSON integers and as strings', async () => {
@@ -68,10 +69,10 @@ describe('placing an order', () => {
 });
 
 describe('placing an order again', () => {
-  let stack: CommandStack;
+  let stack: OrderWorld;
   let body: Buffer;
   beforeEach(async () => {
-    stack = await createCommandStack();
+    stack = await orderWorld();
     await stack.place(await signedBody({ side: 1, size: 5 }, bob));
     body = await signedBody({ size: 25 });
   });
@@ -92,9 +93,7 @@ describe('placing an order again', () => {
     const other = await signedBody({ size: 26, nonce: 8 });
     await refused(stack.place(other), 'invalid_expiration', ['/order/expiration']);
     const orderHash = hashOf(anOrder({ size: 26, nonce: 8 }));
-    stack.readModel.set(orderHash, {
-      orderNumber: 3, marketId, chainId: domain.chainId, trader: alice.address.toLowerCase(), side: 0, size: '26', remaining: '0', status: 'filled',
-    });
+    stack.readModel.set(orderHash, recorded({ orderNumber: 3, size: 26n, remaining: 0n, status: 'filled' }));
     assert.equal((await stack.place(other)).body, repeated(first, 'filled').body.replace(hashOf(anOrder({ size: 25 })), orderHash));
     assert.equal(stack.commands.length, before);
   });
@@ -134,8 +133,8 @@ describe('placing an order again', () => {
 });
 
 describe('an order that is refused', () => {
-  let stack: CommandStack;
-  beforeEach(async () => { stack = await createCommandStack(); });
+  let stack: OrderWorld;
+  beforeEach(async () => { stack = await orderWorld(); });
   afterEach(() => { assert.equal(stack.commands.filter(({ kind }) => kind === 'PlaceOrder').length, 0, 'no command was written'); });
 
   it('is so for the first fault: JSON, shape, price, size, expiration, market, signature, permit', async () => {
@@ -209,22 +208,22 @@ describe('an order that is refused', () => {
 
 describe('the engine\'s rejection of an order', () => {
   it('is the error of the same name', async () => {
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     stack.clock.atMs = START_MS + 86_400_000;
     const order = { expiration: START_S + 100_000 };
     const carried = await signedBody(order);
     await refused(stack.place(carried), 'market_closed');
-    stack.run({ kind: 'AdvanceClock', v: 1, at: START_MS + 99_990_000 });
+    stack.run(newCommand('AdvanceClock', { at: START_MS + 99_990_000 }));
     await refused(stack.place(carried), 'invalid_expiration');
     stack.clock.atMs = START_MS;
-    const early = await createCommandStack();
-    early.beforeSubmit = () => { early.run({ kind: 'AdvanceClock', v: 1, at: START_MS + 86_400_000 }); };
+    const early = await orderWorld();
+    early.beforeSubmit = () => { early.run(newCommand('AdvanceClock', { at: START_MS + 86_400_000 })); };
     await refused(early.place(carried), 'market_closed');
     assert.deepEqual(early.outcomes.at(-1)!.events.map(({ type }) => type), ['CommandRejected']);
   });
 
   it('is not the last word: the same order may be taken later', async () => {
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     const carol = new Wallet(id('carol'));
     await stack.place(await signedBody({ nonce: 7 }, carol));
     const second = await signedBody({ nonce: 7, size: 1 }, carol);

@@ -4,8 +4,8 @@ import type { Answer } from '../../command/orders/answer.js';
 import type { RequestError } from '../../engine/records/errors.js';
 import { problemOf } from '../../service/api/problems.js';
 import {
-  alice, anOrder, bob, bodyOf, createCommandStack, refused, signOrder, signedBody, type CommandStack, type Fields,
-} from '../support/command-stack.js';
+  alice, anOrder, bob, bodyOf, orderWorld, refused, signOrder, signedBody, type OrderWorld, type Fields,
+} from '../harness/order-world.js';
 
 interface Result { readonly status: number; readonly body: Fields }
 const resultsIn = ({ body }: Answer) => (JSON.parse(body) as { results: Result[] }).results;
@@ -16,8 +16,8 @@ async function signed(fields: Fields = {}, terms: Fields = {}, wallet = alice): 
 }
 
 /** What each of these bodies is answered with, one after the other, by a stack of their own. */
-async function singly(bodies: readonly unknown[], prepare: (stack: CommandStack) => Promise<unknown>): Promise<Result[]> {
-  const stack = await createCommandStack();
+async function singly(bodies: readonly unknown[], prepare: (stack: OrderWorld) => Promise<unknown>): Promise<Result[]> {
+  const stack = await orderWorld();
   await prepare(stack);
   const results: Result[] = [];
   for (const body of bodies) {
@@ -32,7 +32,7 @@ async function singly(bodies: readonly unknown[], prepare: (stack: CommandStack)
 }
 
 describe('a batch of orders', () => {
-  const prepare = async (stack: CommandStack) => stack.place(await signedBody({ side: 1, size: 30, price: 600_000 }, bob));
+  const prepare = async (stack: OrderWorld) => stack.place(await signedBody({ side: 1, size: 30, price: 600_000 }, bob));
 
   it('is answered item by item as single requests would be, whatever is wrong with the others, in one append', async () => {
     const good = await signed({ nonce: 1, size: 10 });
@@ -42,15 +42,15 @@ describe('a batch of orders', () => {
       { ...good, signature: '0x12' }, await signed({ nonce: 6, marketId: `0x${'5'.repeat(64)}` }), await signed({ nonce: 7, size: 40 }),
       await signed({ nonce: 8, expiration: 5 }),
     ];
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     await prepare(stack);
     assert.deepEqual(resultsIn(await stack.requests.placeOrders(bodyOf({ orders: bodies }))), await singly(bodies, prepare));
-    assert.deepEqual(stack.appends, [5]);
+    assert.deepEqual(stack.appends, [1, 5]);
   });
 
   it('with the same order twice gives the second the answer of a repeat', async () => {
     const order = await signed({ nonce: 1, size: 10 });
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     const results = resultsIn(await stack.requests.placeOrders(bodyOf({ orders: [order, order, order] })));
     assert.deepEqual(results, await singly([order, order, order], () => Promise.resolve()));
     assert.deepEqual([stack.appends, results.map(({ body }) => body['orderStatus'])], [[1], [undefined, 'open', 'open']]);
@@ -61,14 +61,14 @@ describe('a batch of orders', () => {
     const unfilled = await signed({ nonce: 2, size: 10 }, { timeInForce: 'FOK' });
     const instead = await signed({ nonce: 2, size: 20 });
     const orders = [first, second, unfilled, instead];
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     const results = resultsIn(await stack.requests.placeOrders(bodyOf({ orders })));
     assert.deepEqual(results, await singly(orders, () => Promise.resolve()));
     assert.deepEqual([results.map(({ status }) => status), stack.appends], [[200, 409, 409, 200], [2, 1]]);
   });
 
   it('is matched in the order of the request', async () => {
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     await prepare(stack);
     const orders = [await signed({ nonce: 1, size: 20 }), await signed({ nonce: 2, size: 20 }), await signed({ nonce: 3, size: 20 })];
     const results = resultsIn(await stack.requests.placeOrders(bodyOf({ orders })));
@@ -77,7 +77,7 @@ describe('a batch of orders', () => {
   });
 
   it('does not wait for ever on another batch that has the same nonces in the other order', async () => {
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     const [a, b] = [await signed({ nonce: 1, size: 10 }), await signed({ nonce: 2, size: 10 })];
     const both = await Promise.all([[a, b], [b, a]].map((orders) => stack.requests.placeOrders(bodyOf({ orders }))));
     assert.deepEqual(both.map((answer) => resultsIn(answer).map(({ status }) => status)), [[200, 200], [200, 200]]);
@@ -85,14 +85,14 @@ describe('a batch of orders', () => {
   });
 
   it('has the permit of each order', async () => {
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     const permitSignature = { nonce: 0, value: '1', deadline: 4_000_000_000, v: 27, r: `0x${'1'.repeat(64)}`, s: `0x${'2'.repeat(64)}` };
     await stack.requests.placeOrders(bodyOf({ orders: [{ ...await signed({ nonce: 1 }), permitSignature }, await signed({ nonce: 2 })] }));
     assert.deepEqual(stack.commands.slice(-2).map((command) => 'permit' in command), [true, false]);
   });
 
   it('is refused as a whole where it is not a list of 1 to 15', async () => {
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     const one = await signed();
     for (const orders of [[], Array.from({ length: 16 }, () => one), {}, undefined, 'all']) {
       await refused(stack.requests.placeOrders(bodyOf({ orders })), 'invalid_request', ['/orders']);

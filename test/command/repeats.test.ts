@@ -4,9 +4,10 @@ import type { Answer } from '../../command/orders/answer.js';
 import { viewOf } from '../../engine/run/view.js';
 import { RequestError } from '../../engine/records/errors.js';
 import {
-  START_MS, START_S, alice, bob, createCommandStack, domain, marketId, otherMarketId, refused, signOrder, anOrder, bodyOf, signedBody, signedCancel,
-  type CommandStack,
-} from '../support/command-stack.js';
+  START_MS, START_S, alice, bob, orderWorld, domain, marketId, otherMarketId, recorded, refused, signOrder, anOrder, bodyOf, signedBody, signedCancel,
+  type OrderWorld,
+} from '../harness/order-world.js';
+import { newCommand } from '../support/commands.js';
 
 const MANY = 1_000;
 const hashIn = ({ body }: Answer) => (JSON.parse(body) as { orderHash: string }).orderHash;
@@ -14,10 +15,10 @@ const statusIn = ({ body }: Answer) => (JSON.parse(body) as { orderStatus?: stri
 const many = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: MANY }, work));
 
 describe('requests that the replica can answer', () => {
-  let stack: CommandStack;
+  let stack: OrderWorld;
   let body: Buffer;
   beforeEach(async () => {
-    stack = await createCommandStack();
+    stack = await orderWorld();
     body = await signedBody({ size: 25 });
   });
 
@@ -90,10 +91,10 @@ describe('requests that the replica can answer', () => {
   });
 
   it('a nonce below the floor, and a market past its expiration', async () => {
-    stack.run({
-      kind: 'CancelOrdersBelow', v: 1, at: START_MS, chainId: domain.chainId, trader: alice.address.toLowerCase(), belowNonce: '5',
+    stack.run(newCommand('CancelOrdersBelow', {
+      at: START_MS, chainId: domain.chainId, trader: alice.address.toLowerCase(), belowNonce: '5',
       fact: { chainId: domain.chainId, block: 1, logIndex: 0 },
-    });
+    }));
     await writes(0, async () => {
       await refused(stack.place(await signedBody({ nonce: 4 })), 'nonce_cancelled');
       stack.clock.atMs = START_MS + 86_400_000;
@@ -103,16 +104,15 @@ describe('requests that the replica can answer', () => {
 
   it('an order that is too late for the engine\'s time, whose clock may be ahead: accepted before or not', async () => {
     const first = await stack.place(body);
-    stack.run({ kind: 'CancelOrder', v: 1, at: START_MS, orderHash: hashIn(first), marketId });
-    stack.run({ kind: 'AdvanceClock', v: 1, at: START_MS + 3_600_000 });
+    stack.run(newCommand('CancelOrder', { at: START_MS, orderHash: hashIn(first), marketId }));
+    stack.run(newCommand('AdvanceClock', { at: START_MS + 3_600_000 }));
     assert.equal(viewOf(stack.engine).order(hashIn(first)), undefined, 'the engine has forgotten the order');
-    const known = { orderNumber: first.position!, marketId, chainId: domain.chainId, trader: alice.address.toLowerCase(), side: 0, size: '25', remaining: '25' } as const;
     await writes(0, async () => {
       await refused(stack.place(body), 'invalid_expiration');
-      stack.readModel.set(hashIn(first), { ...known, status: 'cancelled', forgotten: true });
+      stack.readModel.set(hashIn(first), recorded({ orderNumber: first.position!, status: 'cancelled' }));
       assert.deepEqual([(await stack.place(body)).position, statusIn(await stack.place(body))], [first.position, 'cancelled']);
       // A read model that lags does not know yet how the order ended, so nothing is said of it.
-      stack.readModel.set(hashIn(first), { ...known, status: 'open', forgotten: true });
+      stack.readModel.set(hashIn(first), recorded({ orderNumber: first.position! }));
       assert.deepEqual([(await stack.place(body)).position, statusIn(await stack.place(body))], [first.position, undefined]);
     });
   });
@@ -134,17 +134,14 @@ describe('requests that the replica can answer', () => {
 
   it('a cancel of an order that the engine has forgotten, while the read model lags', async () => {
     const orderHash = `0x${'ab'.repeat(32)}`;
-    stack.readModel.set(orderHash, {
-      orderNumber: 0, marketId, chainId: domain.chainId, trader: alice.address.toLowerCase(), side: 0, size: '25', remaining: '25', status: 'open',
-      forgotten: true,
-    });
+    stack.readModel.set(orderHash, recorded({}));
     await writes(0, async () => { await refused(stack.cancel(await signedCancel(orderHash)), 'unavailable'); });
   });
 });
 
 describe('a process whose replica lags', () => {
   it('writes an order that it does not know yet once, whatever comes until then, and then never again', async () => {
-    const [first, lagging] = [await createCommandStack(), await createCommandStack()];
+    const [first, lagging] = [await orderWorld(), await orderWorld()];
     // The replica comes to the other process's commands when it waits for the outcome of a command of its own.
     lagging.beforeSubmit = () => { for (const command of first.commands.slice(lagging.commands.length)) lagging.run(command); };
     const [body, other] = [await signedBody({ size: 25 }), await signedBody({ size: 26 })];
@@ -159,7 +156,7 @@ describe('a process whose replica lags', () => {
 
 describe('an order on its way, and the same one again', () => {
   it('share the error when the log does not answer; another order with the nonce is not taken meanwhile', async () => {
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     const [body, other] = [await signedBody({ size: 25 }), await signedBody({ size: 26 })];
     stack.beforeSubmit = () => { throw new RequestError('outcome_unknown', 'the log did not answer'); };
     const both = [stack.place(body), stack.place(body), stack.place(other)];
@@ -170,7 +167,7 @@ describe('an order on its way, and the same one again', () => {
   });
 
   it('do not share a withdrawal: when the first client has gone, the second one\'s order goes', async () => {
-    const stack = await createCommandStack();
+    const stack = await orderWorld();
     const body = await signedBody({ size: 25 });
     const gone = new AbortController();
     stack.beforeSubmit = () => {
@@ -187,7 +184,7 @@ describe('an order on its way, and the same one again', () => {
 
 describe('limits of orders', () => {
   it('a trader has at most so many open orders, in all markets together, those on their way included', async () => {
-    const stack = await createCommandStack({ maxOpenOrders: 3 });
+    const stack = await orderWorld({ maxOpenOrders: 3 });
     const bodies = await Promise.all([1, 2, 3, 4, 5].map((nonce) =>
       signedBody({ nonce, size: 10, price: nonce, marketId: nonce % 2 === 0 ? otherMarketId : marketId })));
     const answers = await Promise.allSettled(bodies.map((each) => stack.place(each)));
@@ -204,7 +201,7 @@ describe('limits of orders', () => {
   });
 
   it('an order has at least the chain\'s smallest size; a repeat of one that was taken before is not asked again', async () => {
-    const stack = await createCommandStack({ minSize: 1_000_000 });
+    const stack = await orderWorld({ minSize: 1_000_000 });
     const fault = await refused(stack.place(await signedBody({ size: 999_999 })), 'size_too_small', ['/order/size']);
     assert.deepEqual([fault.isUnavailable, fault.extra, fault.detail], [
       false, { minOrderSize: 1_000_000 }, `/order/size must be 1000000 or more on chain ${domain.chainId}, but is 999999`,
@@ -212,7 +209,7 @@ describe('limits of orders', () => {
     assert.equal(stack.commands.length, 2);
     await stack.place(await signedBody({ size: 1_000_000 }));
     assert.equal(stack.commands.length, 3);
-    const large = await createCommandStack({ minSize: Number.MAX_SAFE_INTEGER });
+    const large = await orderWorld({ minSize: Number.MAX_SAFE_INTEGER });
     await large.place(await signedBody({ size: 2n ** 64n - 1n }));
   });
 });

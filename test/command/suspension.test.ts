@@ -1,20 +1,21 @@
 /** A trader whose fills failed twice through the trader's own doing gets no order in, and is told until when. */
 import assert from 'node:assert/strict';
 import type { FailFill } from '../../engine/records/commands.js';
-import { START_MS, START_S, bob, createCommandStack, refused, signedBody, type CommandStack } from '../support/command-stack.js';
+import { START_MS, START_S, bob, orderWorld, refused, signedBody, type OrderWorld } from '../harness/order-world.js';
+import { newCommand } from '../support/commands.js';
 
-const failure = (fill: number, at: number): FailFill => ({
-  kind: 'FailFill', v: 2, at, fill, txHash: `0x${'0f'.repeat(32)}`, reason: 'buyer_insufficient_balance', culprit: 'buyer', countDefault: true,
+const failure = (fill: number, at: number): FailFill => newCommand('FailFill', {
+  at, fill, txHash: `0x${'0f'.repeat(32)}`, reason: 'buyer_insufficient_balance', culprit: 'buyer',
 });
 
 describe('a trader who has defaulted twice', () => {
-  let stack: CommandStack;
+  let stack: OrderWorld;
   let nonce = 10;
   const next = (fields: object = {}) => signedBody({ nonce: nonce++, size: 1_000_000, ...fields });
   const place = async () => stack.place(await next());
 
   beforeEach(async () => {
-    stack = await createCommandStack();
+    stack = await orderWorld();
     await stack.place(await signedBody({ side: 1, size: 100_000_000 }, bob));
     await place();
     stack.run(failure(0, START_MS));

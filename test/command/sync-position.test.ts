@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { ChainUnavailable } from '../../command/chain/chain.js';
 import { correctHolding, type CorrectionParts } from '../../command/orders/sync-position.js';
 import type { SyncPosition } from '../../engine/records/commands.js';
-import { alice, domain, refused } from '../support/command-stack.js';
+import { alice, domain, refused } from '../harness/order-world.js';
+import { newCommand } from '../support/commands.js';
 
 describe('syncing a position', () => {
   const parts = (over: Partial<CorrectionParts>): CorrectionParts => ({
@@ -20,9 +21,9 @@ describe('syncing a position', () => {
       return outcomeOf('PositionSynced');
     } }));
     assert.equal(position, 40);
-    assert.deepEqual(commands, [{
-      kind: 'SyncPosition', v: 1, at: 5, marketId: domain.verifyingContract, user: alice.address, yesShares: '3', noShares: String(2n ** 200n), block: 7,
-    }]);
+    assert.deepEqual(commands, [newCommand('SyncPosition', {
+      at: 5, marketId: domain.verifyingContract, user: alice.address, yesShares: '3', noShares: String(2n ** 200n), block: 7,
+    })]);
   });
 
   it('records nothing where the position is right already', async () => {

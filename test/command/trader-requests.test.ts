@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { TypedDataEncoder } from 'ethers';
 import type { Answer } from '../../command/orders/answer.js';
 import { orderTypes } from '../../command/signing/typed-data.js';
-import type { PlaceOrder } from '../../engine/records/commands.js';
 import { ALL_MARKETS } from '../../engine/records/fields.js';
 import { viewOf } from '../../engine/run/view.js';
 import {
-  START_MS, START_S, alice, anOrder, bob, bodyOf, createCommandStack, domain, marketId, otherMarketId, refused, signOrder, signedBody, signedRequest,
-  type CommandStack, type Fields,
-} from '../support/command-stack.js';
+  START_MS, START_S, alice, anOrder, bob, bodyOf, orderWorld, domain, marketId, otherMarketId, refused, signOrder, signedBody, signedRequest,
+  type OrderWorld, type Fields,
+} from '../harness/order-world.js';
+import { newCommand } from '../support/commands.js';
 
 interface Result { readonly status: number; readonly body: Fields }
 const deadline = START_S + 60;
@@ -20,8 +20,8 @@ const resultsIn = ({ body }: Answer) => (JSON.parse(body) as { results: Result[]
 const hashOf = (order: Fields) => TypedDataEncoder.hash(domain, { Order: [...orderTypes.Order] }, order);
 
 describe('requests about orders', () => {
-  let stack: CommandStack;
-  beforeEach(async () => { stack = await createCommandStack(); });
+  let stack: OrderWorld;
+  beforeEach(async () => { stack = await orderWorld(); });
 
   async function place(fields: Fields = {}, wallet = alice): Promise<string> {
     return fieldsIn(await stack.place(await signedBody({ nonce: stack.commands.length, ...fields }, wallet)))['orderHash'] as string;
@@ -57,10 +57,10 @@ describe('requests about orders', () => {
       const order = anOrder({ nonce: 77 });
       const signature = await signOrder(order);
       const orderHash = hashOf(order);
-      stack.behind.push({
-        kind: 'PlaceOrder', v: 2, at: START_MS, orderHash, marketId, trader: owner, side: 0, outcome: 0, price: 620_000, size: '25000000', nonce: '77',
+      stack.behind.push(newCommand('PlaceOrder', {
+        at: START_MS, orderHash, marketId, trader: owner, side: 0, outcome: 0, price: 620_000, size: '25000000', nonce: '77',
         expiration: String(START_S + 3_600), signature,
-      } satisfies PlaceOrder);
+      }));
       assert.deepEqual(resultsIn(await cancel([orderHash])).map(({ status }) => status), [200]);
     });
 
@@ -87,7 +87,7 @@ describe('requests about orders', () => {
       const [one, two] = [await place(), await place({ price: 610_000 })];
       let once = true;
       stack.beforeSubmit = () => {
-        if (once) stack.run({ kind: 'CancelOrder', v: 1, at: START_MS, orderHash: one, marketId });
+        if (once) stack.run(newCommand('CancelOrder', { at: START_MS, orderHash: one, marketId }));
         once = false;
       };
       assert.deepEqual(resultsIn(await cancel([one, two])).map(({ status, body }) => [status, body['status']]), [[200, 'cancelled'], [200, 'cancelled']]);
@@ -127,10 +127,10 @@ describe('requests about orders', () => {
     it('cancels an order that another process has taken a moment ago', async () => {
       const order = anOrder({ nonce: 78 });
       const signature = await signOrder(order);
-      stack.behind.push({
-        kind: 'PlaceOrder', v: 2, at: START_MS, orderHash: hashOf(order), marketId, trader: owner, side: 0, outcome: 0, price: 620_000, size: '25000000',
-        nonce: '78', expiration: String(START_S + 3_600), signature,
-      });
+      stack.behind.push(newCommand('PlaceOrder', {
+        at: START_MS, orderHash: hashOf(order), marketId, trader: owner, side: 0, outcome: 0, price: 620_000, size: '25000000', nonce: '78',
+        expiration: String(START_S + 3_600), signature,
+      }));
       assert.equal(fieldsIn(await cancelAll(ALL_MARKETS))['cancelled'], 1);
     });
 
@@ -165,7 +165,7 @@ describe('requests about orders', () => {
     it('cancels by the clock of the history', async () => {
       const hash = await place();
       await ask(30);
-      stack.run({ kind: 'AdvanceClock', v: 1, at: START_MS + 30_000 });
+      stack.run(newCommand('AdvanceClock', { at: START_MS + 30_000 }));
       assert.equal(viewed(hash), 'cancelled');
     });
 
@@ -219,10 +219,10 @@ describe('requests about orders', () => {
       let once = true;
       stack.beforeSubmit = () => {
         if (once) {
-          stack.run({
-            kind: 'PlaceOrder', v: 2, at: START_MS, orderHash: `0x${'e'.repeat(64)}`, marketId, trader: bob.address.toLowerCase(), side: 1, outcome: 0,
+          stack.run(newCommand('PlaceOrder', {
+            at: START_MS, orderHash: `0x${'e'.repeat(64)}`, marketId, trader: bob.address.toLowerCase(), side: 1, outcome: 0,
             price: 620_000, size: '80', nonce: '500', expiration: String(START_S + 3_600), signature: `0x${'1'.repeat(130)}`,
-          });
+          }));
         }
         once = false;
       };
@@ -232,7 +232,7 @@ describe('requests about orders', () => {
 
   describe('their bodies', () => {
     const whole = { trader, orderHashes: [`0x${'1'.repeat(64)}`], marketId, seconds: 1, deadline, signature: `0x${'1'.repeat(130)}` };
-    const wrong: [name: keyof CommandStack['requests'] & ('cancelOrders' | 'cancelAll' | 'cancelAfter'), fields: Fields, code: 'invalid_address', field: string][] = ([
+    const wrong: [name: keyof OrderWorld['requests'] & ('cancelOrders' | 'cancelAll' | 'cancelAfter'), fields: Fields, code: 'invalid_address', field: string][] = ([
       ['cancelOrders', { trader: '0x1' }, 'invalid_address', '/trader'], ['cancelOrders', { orderHashes: [] }, 'invalid_order_hash', '/orderHashes'],
       ['cancelOrders', { orderHashes: ['0x1'] }, 'invalid_order_hash', '/orderHashes'],
       ['cancelOrders', { orderHashes: Array.from({ length: 101 }, () => whole.orderHashes[0]) }, 'invalid_order_hash', '/orderHashes'],

@@ -5,6 +5,7 @@ import type { Command } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import { MAX_RECORD_BYTES } from '../../engine/log/log.js';
 import { engines, type Answer, type ComparedEngine } from '../reference/compared-engines.js';
+import { newCommand } from '../support/commands.js';
 import {
   accepted, buy, cancelled, clock, closed, fail, failed, filled, open, opened, play, reinstated, rested, sell, times, type Line,
 } from '../support/scenario.js';
@@ -87,28 +88,26 @@ function longest(engine: ComparedEngine) {
   const trader = (n: number) => `0x${'e'.repeat(32)}${n.toString(16).padStart(8, '0')}`;
   const step = (command: Command): Answer => engine.step(command, encodeCommand(command));
   return {
-    open: (n = 0, description = '\u0001'.repeat(10_000)) => step({
-      kind: 'OpenMarket', v: 3, ifOver: 'close', at: T, marketId: word('f', n), question: '\u0001'.repeat(1_000), description, category: 'stablecoin',
-      contractAddress: trader(0), maker: trader(0), expiration: Number.MAX_SAFE_INTEGER, chainId, marketKind: 'standard',
-      tokens: { yes: token(2 * n), no: token(2 * n + 1) },
-    }),
-    place: (n: number, who: number, side: 0 | 1, size: bigint) => step({
-      kind: 'PlaceOrder', v: 2, at: T, orderHash: word('d', n), marketId, trader: trader(who), side, outcome: 0, price: 999_999, size: String(size),
+    open: (n = 0, description = '\u0001'.repeat(10_000)) => step(newCommand('OpenMarket', {
+      at: T, marketId: word('f', n), question: '\u0001'.repeat(1_000), description, category: 'stablecoin', contractAddress: trader(0),
+      maker: trader(0), expiration: Number.MAX_SAFE_INTEGER, chainId, tokens: { yes: token(2 * n), no: token(2 * n + 1) },
+    })),
+    place: (n: number, who: number, side: 0 | 1, size: bigint) => step(newCommand('PlaceOrder', {
+      at: T, orderHash: word('d', n), marketId, trader: trader(who), side, outcome: 0, price: 999_999, size: String(size),
       nonce: String(UINT64_MAX - BigInt(n)), expiration: String(UINT64_MAX), signature: `0x${'c'.repeat(130)}`,
-    }),
-    fail: (fill: number) => step({
-      kind: 'FailFill', v: 2, countDefault: true, at: T, fill, txHash: word('b', 0), reason: 'buyer_insufficient_allowance', culprit: 'buyer',
-    }),
-    transfer: (items: number) => step({
-      kind: 'RecordTransfer', v: 1, at: T, chainId, from: trader(1), to: trader(2), txHash: word('b', 0),
+    })),
+    fail: (fill: number) => step(newCommand('FailFill', {
+      at: T, fill, txHash: word('b', 0), reason: 'buyer_insufficient_allowance', culprit: 'buyer',
+    })),
+    transfer: (items: number) => step(newCommand('RecordTransfer', {
+      at: T, chainId, from: trader(1), to: trader(2), txHash: word('b', 0),
       items: Array.from({ length: items }, (_, n) => ({ token: token(n), amount: String(2n ** 256n - 1n) })),
-    }),
+    })),
     /** The first of them is fill 0, the others are as long as numbers can be. */
-    submit: (fills: number) => step({
-      kind: 'SubmitSettlement', v: 1, at: T, chainId, txHash: word('b', 0),
-      fills: Array.from({ length: fills }, (_, n) => (n === 0 ? 0 : Number.MAX_SAFE_INTEGER - n)),
-    }),
-    cancelBelow: (who: number) => step({ kind: 'CancelOrdersBelow', v: 1, at: T, chainId, trader: trader(who), belowNonce: String(UINT64_MAX) }),
+    submit: (fills: number) => step(newCommand('SubmitSettlement', {
+      at: T, chainId, txHash: word('b', 0), fills: Array.from({ length: fills }, (_, n) => (n === 0 ? 0 : Number.MAX_SAFE_INTEGER - n)),
+    })),
+    cancelBelow: (who: number) => step(newCommand('CancelOrdersBelow', { at: T, chainId, trader: trader(who), belowNonce: String(UINT64_MAX) })),
   };
 }
 

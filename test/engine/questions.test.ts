@@ -15,6 +15,7 @@ import { createLockstep, type ComparedEngine } from '../reference/compared-engin
 import { crowd, pile } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
 import { createReferenceEngine, type ReferenceEngine } from '../reference/engine.js';
+import { newCommand } from '../support/commands.js';
 import {
   accepted, address, buy, bytes32, cancelled, clock, closed, fail, failed, filled, open, opened, play, rested, says, sell, settle, settled, tell,
   times, tokenized, type Line,
@@ -130,9 +131,9 @@ describe('tokens and cursors', () => {
     for (const engine of [after(lines), restarted(after(lines))]) {
       deepEqual(chainCursor(engine.state, 1), { nextBlock: 6, nextLog: 0, block: 5, blockHash: bytes32('five') });
       equal(chainCursor(engine.state, 2), undefined);
-      const of = (logIndex: number) => encodeCommand({
-        kind: 'RecordRejection', v: 1, at: 0, marketId: bytes32('none'), assertionId: bytes32('a'), fact: { ...fact, logIndex },
-      });
+      const of = (logIndex: number) => encodeCommand(newCommand('RecordRejection', {
+        at: 0, marketId: bytes32('none'), assertionId: bytes32('a'), fact: { ...fact, logIndex },
+      }));
       engine.step(of(3));
       deepEqual(chainCursor(engine.state, 1), { nextBlock: 7, nextLog: 4, block: 5, blockHash: bytes32('five') }, 'a rejected fact counts');
       engine.step(of(2));

@@ -6,6 +6,7 @@ import { createEngine } from '../../engine/run/engine.js';
 import { decodeSnapshot, encodeSnapshot } from '../../engine/run/snapshot.js';
 import { viewOf } from '../../engine/run/view.js';
 import { engines } from '../reference/compared-engines.js';
+import { newCommand } from '../support/commands.js';
 import { marketId, START_MS, traderAddress, txHash } from '../support/random-commands.js';
 
 const at = START_MS;
@@ -14,11 +15,13 @@ const requestId = (n: number) => marketId(900_000 + n);
 const claims = [{ marketId: marketId(1), payout: '7', winningOutcome: 1 as const }];
 
 function request(n: number, fields: Partial<RequestRelay> = {}): Command {
-  return { kind: 'RequestRelay', v: 1, at, requestId: requestId(n), chainId: 137, action: 'ctf-redemption', owner, claims, ...fields };
+  return newCommand('RequestRelay', { at, requestId: requestId(n), chainId: 137, action: 'ctf-redemption', owner, claims, ...fields });
 }
-const submit = (n: number, hash = txHash(n), chainId = 137): Command => ({ kind: 'SubmitRelay', v: 1, at, requestId: requestId(n), chainId, txHash: hash });
-const end = (n: number, hash?: string, chainId = 137): Command => ({
-  kind: 'EndRelay', v: 1, at, requestId: requestId(n), chainId, ...(hash === undefined ? {} : { txHash: hash }), results: [{ succeeded: true }],
+const submit = (n: number, hash = txHash(n), chainId = 137): Command => newCommand('SubmitRelay', {
+  at, requestId: requestId(n), chainId, txHash: hash,
+});
+const end = (n: number, hash?: string, chainId = 137) => newCommand('EndRelay', {
+  at, requestId: requestId(n), chainId, ...(hash === undefined ? {} : { txHash: hash }), results: [{ succeeded: true }],
 });
 const rejected = (code: string, n: number) => [{ type: 'CommandRejected', v: 1, code, subject: requestId(n) }];
 
@@ -35,7 +38,7 @@ for (const [name, create] of Object.entries(engines)) {
       deepEqual(step(request(1)), [{ type: 'RelayRequested', ...relay }]);
       deepEqual(step(submit(1, txHash(1))), [{ type: 'RelaySubmitted', ...relay, txHash: txHash(1) }]);
       deepEqual(step(submit(1, txHash(2))), [{ type: 'RelaySubmitted', ...relay, txHash: txHash(2) }]);
-      const ended: Command = { ...end(1, txHash(2)), kind: 'EndRelay', results: [{ succeeded: false, reason: 'reverted' }] } as Command;
+      const ended: Command = { ...end(1, txHash(2)), results: [{ succeeded: false, reason: 'reverted' }] };
       deepEqual(step(ended), [{ type: 'RelayEnded', ...relay, txHash: txHash(2), results: [{ succeeded: false, reason: 'reverted' }] }]);
     });
 

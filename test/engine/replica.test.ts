@@ -11,6 +11,7 @@ import { createEngine } from '../../engine/run/engine.js';
 import { LogUnavailable, type Log, type NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { startReplica, type Replica, type ReplicaOptions } from '../../engine/run/replica.js';
+import { newCommand } from '../support/commands.js';
 import { appendAll } from '../support/log-records.js';
 import { createRandomCommands, crowd, marketId, START_MS, traderAddress } from '../support/random-commands.js';
 import { until } from '../support/until.js';
@@ -332,10 +333,10 @@ describe('replica', () => {
     const expiration = START_MS / 1_000 + 100;
     await log.append('commands', [
       marketExpiringAt(START_MS / 1_000 + 1_000),
-      { id: recordId('order'), data: encodeCommand({
-        kind: 'PlaceOrder', v: 2, at: START_MS, orderHash: marketId(2), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 0, price: 5,
-        size: '7', nonce: '0', expiration: String(expiration), signature: `0x${'00'.repeat(65)}`,
-      }) },
+      { id: recordId('order'), data: encodeCommand(newCommand('PlaceOrder', {
+        at: START_MS, orderHash: marketId(2), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 0, price: 5, size: '7',
+        nonce: '0', expiration: String(expiration), signature: `0x${'00'.repeat(65)}`,
+      })) },
     ]);
     await until('both decided', () => engine.replica.view.position === 2);
     now = expiration * 1_000 - 20_001;
@@ -354,10 +355,10 @@ describe('replica', () => {
 function marketExpiringAt(expiration: number): NewRecord {
   return {
     id: recordId('market'),
-    data: encodeCommand({
-      kind: 'OpenMarket', v: 3, ifOver: 'close', at: START_MS, marketId: marketId(1), question: 'q', description: '', category: 'general', contractAddress: traderAddress(8),
-      maker: traderAddress(9), expiration, chainId: 1, marketKind: 'standard',
-    }),
+    data: encodeCommand(newCommand('OpenMarket', {
+      at: START_MS, marketId: marketId(1), question: 'q', contractAddress: traderAddress(8), maker: traderAddress(9), expiration,
+      chainId: 1,
+    })),
   };
 }
 

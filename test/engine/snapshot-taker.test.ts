@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { encodeCommand } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { createSnapshotTaker, saveSnapshot } from '../../engine/run/snapshot-files.js';
+import { newCommand } from '../support/commands.js';
 import { START_MS } from '../support/random-commands.js';
 import { turnsUntil } from '../support/turns-until.js';
 
-const tick = encodeCommand({ kind: 'AdvanceClock', v: 1, at: START_MS });
+const tick = encodeCommand(newCommand('AdvanceClock', { at: START_MS }));
 
 describe('engine: when snapshots are taken', () => {
   let folder: string;

@@ -5,6 +5,7 @@ import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import { LogUnavailable, type Log, type LogRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
+import { newCommand } from '../support/commands.js';
 import { appendAll } from '../support/log-records.js';
 import { address, bytes32 } from '../support/scenario.js';
 
@@ -13,15 +14,15 @@ const LENGTH = 5_000;
 const TICKS = new Set([10, 4_999]);
 
 function orderAt(position: number): PlaceOrder {
-  return {
-    kind: 'PlaceOrder', v: 2, at: position, orderHash: bytes32(`o${position}`), marketId: bytes32('market'), trader: address('t'), side: 0, outcome: 0,
-    price: 1, size: '10', nonce: String(position), expiration: '1900000000', signature: `0x${'ab'.repeat(65)}`,
-  };
+  return newCommand('PlaceOrder', {
+    at: position, orderHash: bytes32(`o${position}`), marketId: bytes32('market'), trader: address('t'), side: 0, outcome: 0, price: 1,
+    size: '10', nonce: String(position), expiration: '1900000000', signature: `0x${'ab'.repeat(65)}`,
+  });
 }
 
 async function fullLog(): Promise<Log> {
   const log = createMemoryLog();
-  const commands: Command[] = Array.from({ length: LENGTH }, (_, i) => TICKS.has(i) ? { kind: 'AdvanceClock', v: 1, at: i } : orderAt(i));
+  const commands: Command[] = Array.from({ length: LENGTH }, (_, i) => TICKS.has(i) ? newCommand('AdvanceClock', { at: i }) : orderAt(i));
   await appendAll(log, 'commands', commands.map((command, i) => ({ id: recordId(`test ${i}`), data: encodeCommand(command) })));
   return log;
 }

@@ -17,7 +17,7 @@ import type { Event } from '../../engine/records/events.js';
 import type { Report } from '../../engine/report.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
 import type { StateTable } from '../../engine/state-table.js';
-import type { ApiRequest, Endpoint, Reply } from '../../service/api/endpoint.js';
+import type { ApiRequest, Endpoint, Reply, Route } from '../../service/api/endpoint.js';
 import { until } from '../support/until.js';
 import { memoryAdvance } from './memory/advance.js';
 import { portsOf, startRoles, type RolePorts, type Roles, type StartedRole } from './ports.js';
@@ -119,12 +119,15 @@ function harnessOf(
       const { shown = [] } = await reading?.readiness() ?? {};
       return shown as readonly S[];
     },
-    async answer(endpoint, request) {
-      const route = running.flatMap(({ routes = [] }) => routes).find((each) => each.endpoint === endpoint);
-      if (route === undefined) throw new Error(`no role serves ${endpoint.id}`);
-      return await route.handler({ ...NOTHING_ASKED, ...request }) as Reply;
-    },
+    answer: (endpoint, request) => answerOf(running.flatMap(({ routes = [] }) => routes), endpoint, request),
   };
+}
+
+/** What the routes of a role answer to a request. Throws what the role throws. */
+export async function answerOf(routes: readonly Route[], endpoint: Endpoint, request: Partial<ApiRequest>): Promise<Reply> {
+  const route = routes.find((each) => each.endpoint === endpoint);
+  if (route === undefined) throw new Error(`no role serves ${endpoint.id}`);
+  return await route.handler({ ...NOTHING_ASKED, ...request }) as Reply;
 }
 
 const NOTHING_ASKED: ApiRequest = {

@@ -39,7 +39,7 @@ const NO_READ_MODELS: OrderReads = {
 };
 
 /** No catalogue, no prices, no limits in reach, and reads that know nothing. */
-const QUIET = {
+export const QUIET = {
   catalogue: { read: () => Promise.resolve([]), chainId: 0 }, sources: [], assets: [],
   schedule: { assets: [], intervalS: 60, ahead: 0 }, tickMs: 1_000,
   quota: { gasPerOwner: 0n, gasPerToken: 0n }, reads: NO_READ_MODELS, submissions: SUBMISSIONS, cancelAuth: 'open' as const,

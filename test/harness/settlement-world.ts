@@ -13,6 +13,7 @@ import type { Event, SettlementSubmitted } from '../../engine/records/events.js'
 import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { chainOf } from '../support/chain-settings.js';
+import { newCommand } from '../support/commands.js';
 import { settlementContracts, type SettlementContracts, type SignedOrder } from '../support/settlement-contracts.js';
 import { startHarness, type Harness } from './harness.js';
 import { memoryAdvance } from './memory/advance.js';
@@ -139,19 +140,17 @@ async function openMarket(
   { contracts, chain }: Pick<SettlementWorld, 'contracts' | 'chain'>, submit: (command: Command) => Promise<unknown>, marketId: string,
 ): Promise<void> {
   const token = async (outcome: number) => `0x${(await contracts.positionId(marketId, outcome)).toString(16).padStart(64, '0')}`;
-  await submit({
-    kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId, question: 'Will it?', description: '', category: 'general', contractAddress: marketId.slice(0, 42),
-    maker: `0x${'aa'.repeat(20)}`, expiration: Math.floor(Date.now() / 1_000) + 86_400, chainId: chain.chainId, marketKind: 'standard',
-    tokens: { yes: await token(0), no: await token(1) },
-  });
+  await submit(newCommand('OpenMarket', {
+    at: Date.now(), marketId, contractAddress: marketId.slice(0, 42), expiration: Math.floor(Date.now() / 1_000) + 86_400,
+    chainId: chain.chainId, tokens: { yes: await token(0), no: await token(1) },
+  }));
 }
 
 /** The command of a signed order. */
 export function placeOrder({ order, hash, signature }: SignedOrder, permit?: Permit & { nonce: bigint }): PlaceOrder {
-  return {
-    kind: 'PlaceOrder', v: 2, at: Date.now(), orderHash: hash, signature, ...orderFields(order),
-    ...permit === undefined ? {} : { permit: permitFields(permit) },
-  };
+  return newCommand('PlaceOrder', {
+    at: Date.now(), orderHash: hash, signature, ...orderFields(order), ...permit === undefined ? {} : { permit: permitFields(permit) },
+  });
 }
 
 function permitFields({ nonce, value, deadline, v, r, s }: Permit & { nonce: bigint }): NonNullable<PlaceOrder['permit']> {

@@ -14,7 +14,7 @@ import { orderEndpoints } from '../../command/orders/endpoints.js';
 import { relayerEndpoints } from '../../command/relayer/endpoints.js';
 import { serve } from '../../service/api/endpoint.js';
 import { referenceJson, type JsonValue } from '../reference/json.js';
-import { alice, bodyOf, createCommandStack, marketId, signedBody, signedCancel, type CommandStack } from '../support/command-stack.js';
+import { alice, bodyOf, orderWorld, marketId, signedBody, signedCancel, type OrderWorld } from '../harness/order-world.js';
 import { extent, SEED } from '../support/extent.js';
 import { createRandom } from '../support/random-commands.js';
 import { validBody } from '../support/relay-bodies.js';
@@ -32,7 +32,7 @@ const SYNC = `/api/v1/positions/${marketId}/sync`;
 const pathOf = (action: RelayAction): string => `/api/v1/relayer/${action}`;
 
 describe(`service: hostile bodies (SEED=${SEED})`, () => {
-  let stack: CommandStack;
+  let stack: OrderWorld;
   let scene: RelayScene;
   let shell: RunningShell;
   let wire: Wire | undefined;
@@ -41,7 +41,7 @@ describe(`service: hostile bodies (SEED=${SEED})`, () => {
   let below: Below;
 
   before(async () => {
-    [stack, scene] = [await createCommandStack({ maxOpenOrders: 1_000_000 }), await relayScene()];
+    [stack, scene] = [await orderWorld({ maxOpenOrders: 1_000_000 }), await relayScene()];
     const orders = serve(orderEndpoints, {
       placeOrder: (body: Uint8Array) => stack.place(Buffer.from(body)), cancelOrder: (request: CancelRequest) => stack.cancel(request),
       ...stack.requests,

@@ -1,8 +1,8 @@
 /** Requests to an indexer in another process, over a real Postgres. */
 import assert from 'node:assert/strict';
-import pg from 'pg';
 import { createAdvanceRequests, type AdvanceRequests } from '../../command/indexer/advance-requests.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { until } from '../support/until.js';
 
 describe('indexer: requests to advance', () => {
@@ -40,11 +40,8 @@ describe('indexer: requests to advance', () => {
 
   it('reach it again after both connections were cut', async () => {
     await arrives(7);
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    const { rowCount } = await client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = \'advance requests\' and datname = current_database()');
-    assert.equal(rowCount, 2);
-    await client.end();
+    const cut = await runSql(database.url, 'select pg_terminate_backend(pid) from pg_stat_activity where application_name = \'advance requests\' and datname = current_database()');
+    assert.equal(cut.length, 2);
     await arrives(8);
   });
 

@@ -13,6 +13,7 @@ import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { encodeCommand } from '../../engine/records/codec.js';
+import { newCommand } from '../support/commands.js';
 
 const address = (digit: string) => `0x${digit.repeat(40)}`;
 const word = (digit: string) => `0x${digit.repeat(64)}`;
@@ -51,7 +52,7 @@ function eventOf(contract: keyof typeof contracts, event: string, args: readonly
   };
 }
 
-const head = { v: 1, at: AT } as const;
+const head = { at: AT };
 const fact = { chainId: 137, block: 100, logIndex: 7 };
 
 /** The commands of the events; every one of them can be recorded. */
@@ -66,10 +67,10 @@ function commandsOf(...events: RawChainEvent[]): unknown[] {
 
 const marketArgs = (changes: Readonly<Record<number, unknown>> = {}): unknown[] => Object.assign(
   [word('9'), ALICE, BOB, 1_900_000_000n, 0n, 2n, 20n, 21n, 5n, 'Will it?', 'It may.'], changes);
-const market = {
-  ...head, v: 3, ifOver: 'close', kind: 'OpenMarket', marketId: word('9'), contractAddress: ALICE, maker: BOB, chainId: 137, marketKind: 'standard', question: 'Will it?',
-  description: 'It may.', category: 'stablecoin', expiration: 1_900_000_000, tokens: { yes: token(20n), no: token(21n) }, fact,
-};
+const market = newCommand('OpenMarket', {
+  ...head, marketId: word('9'), contractAddress: ALICE, maker: BOB, chainId: 137, description: 'It may.', category: 'stablecoin',
+  expiration: 1_900_000_000, tokens: { yes: token(20n), no: token(21n) }, fact,
+});
 
 describe('facts of a chain', () => {
   const table: readonly (readonly [string, RawChainEvent, unknown])[] = [
@@ -84,41 +85,47 @@ describe('facts of a chain', () => {
     ['a market with control characters', eventOf('marketFactory', 'MarketCreated', marketArgs({ 9: '\uFEFFa\u0000\n', 10: '\u202e' })),
       { ...market, question: '\uFEFFa\u0000\n', description: '\u202e' }],
     ['a transfer', eventOf('conditionalTokens', 'TransferSingle', [ALICE, ALICE, BOB, 10n, 5n]),
-      { ...head, kind: 'RecordTransfer', chainId: 137, from: ALICE, to: BOB, txHash: TX, items: [{ token: token(10n), amount: '5' }], fact }],
+      newCommand('RecordTransfer', { ...head, chainId: 137, from: ALICE, to: BOB, txHash: TX, items: [{ token: token(10n), amount: '5' }], fact })],
     ['a split, all the settlement\'s doing', eventOf('conditionalTokens', 'TransferBatch', [contracts.settlement, ZERO, BOB, [10n, 11n], [UINT256_MAX, 2n ** 53n + 1n]]),
-      { ...head, kind: 'RecordTransfer', chainId: 137, from: ZERO, to: BOB, txHash: TX,
-        items: [{ token: token(10n), amount: String(UINT256_MAX) }, { token: token(11n), amount: '9007199254740993' }], fact }],
+      newCommand('RecordTransfer', {
+        ...head, chainId: 137, from: ZERO, to: BOB, txHash: TX,
+        items: [{ token: token(10n), amount: String(UINT256_MAX) }, { token: token(11n), amount: '9007199254740993' }], fact,
+      })],
     ['a burn by the settlement', eventOf('conditionalTokens', 'TransferSingle', [contracts.settlement, BOB, ZERO, 10n, 1n]),
-      { ...head, kind: 'RecordTransfer', chainId: 137, from: BOB, to: ZERO, txHash: TX, items: [{ token: token(10n), amount: '1' }], fact }],
+      newCommand('RecordTransfer', { ...head, chainId: 137, from: BOB, to: ZERO, txHash: TX, items: [{ token: token(10n), amount: '1' }], fact })],
     ['a batch by token, without zeros and without what is not ours',
       eventOf('conditionalTokens', 'TransferBatch', [BOB, ALICE, BOB, [11n, 99n, 10n, 11n, 10n], [1n, 7n, 0n, 2n, 0n]]),
-      { ...head, kind: 'RecordTransfer', chainId: 137, from: ALICE, to: BOB, txHash: TX, items: [{ token: token(11n), amount: '3' }], fact }],
+      newCommand('RecordTransfer', { ...head, chainId: 137, from: ALICE, to: BOB, txHash: TX, items: [{ token: token(11n), amount: '3' }], fact })],
     ['a market paid half to half', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 1n]]),
-      { ...head, kind: 'HalveMarket', marketId: KNOWN_MARKET, fact }],
+      newCommand('HalveMarket', { ...head, marketId: KNOWN_MARKET, fact })],
     ['a redemption', eventOf('conditionalTokens', 'PayoutRedemption', [ALICE, contracts.collateral, ZERO_WORD, KNOWN_MARKET, [1n, 2n], UINT256_MAX]),
-      { ...head, kind: 'RecordRedemption', marketId: KNOWN_MARKET, user: ALICE, payout: String(UINT256_MAX), txHash: TX, fact }],
+      newCommand('RecordRedemption', { ...head, marketId: KNOWN_MARKET, user: ALICE, payout: String(UINT256_MAX), txHash: TX, fact })],
     ['a resolution to YES', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 0n]]),
-      { ...head, kind: 'ResolveMarket', marketId: KNOWN_MARKET, winningOutcome: 0, fact }],
+      newCommand('ResolveMarket', { ...head, marketId: KNOWN_MARKET, winningOutcome: 0, fact })],
     ['a resolution to NO', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [0n, 1n]]),
-      { ...head, kind: 'ResolveMarket', marketId: KNOWN_MARKET, winningOutcome: 1, fact }],
+      newCommand('ResolveMarket', { ...head, marketId: KNOWN_MARKET, winningOutcome: 1, fact })],
     ['a proposal of YES', eventOf('oracleResolver', 'ResolutionProposed', [KNOWN_MARKET, word('2'), ALICE, true, UINT256_MAX, 1_800_000_000n, UINT64_MAX]),
-      { ...head, kind: 'RecordProposal', marketId: KNOWN_MARKET, assertionId: word('2'), proposer: ALICE, outcome: 0, bond: String(UINT256_MAX),
-        assertionTime: 1_800_000_000, expirationTime: Number.MAX_SAFE_INTEGER, fact }],
+      newCommand('RecordProposal', {
+        ...head, marketId: KNOWN_MARKET, assertionId: word('2'), proposer: ALICE, outcome: 0, bond: String(UINT256_MAX),
+        assertionTime: 1_800_000_000, expirationTime: Number.MAX_SAFE_INTEGER, fact,
+      })],
     ['a proposal of NO', eventOf('oracleResolver', 'ResolutionProposed', [KNOWN_MARKET, word('2'), ALICE, false, 0n, 0n, 1n]),
-      { ...head, kind: 'RecordProposal', marketId: KNOWN_MARKET, assertionId: word('2'), proposer: ALICE, outcome: 1, bond: '0', assertionTime: 0,
-        expirationTime: 1, fact }],
+      newCommand('RecordProposal', {
+        ...head, marketId: KNOWN_MARKET, assertionId: word('2'), proposer: ALICE, outcome: 1, bond: '0', assertionTime: 0,
+        expirationTime: 1, fact,
+      })],
     ['a dispute', eventOf('oracleResolver', 'ResolutionDisputed', [KNOWN_MARKET, word('2'), BOB]),
-      { ...head, kind: 'RecordDispute', marketId: KNOWN_MARKET, assertionId: word('2'), disputer: BOB, fact }],
+      newCommand('RecordDispute', { ...head, marketId: KNOWN_MARKET, assertionId: word('2'), disputer: BOB, fact })],
     ['a rejection', eventOf('oracleResolver', 'ResolutionRejected', [KNOWN_MARKET, word('2')]),
-      { ...head, kind: 'RecordRejection', marketId: KNOWN_MARKET, assertionId: word('2'), fact }],
+      newCommand('RecordRejection', { ...head, marketId: KNOWN_MARKET, assertionId: word('2'), fact })],
     ['an abandoned proposal', eventOf('oracleResolver', 'ResolutionAbandoned', [KNOWN_MARKET, word('2')]),
-      { ...head, kind: 'RecordRejection', marketId: KNOWN_MARKET, assertionId: word('2'), fact }],
+      newCommand('RecordRejection', { ...head, marketId: KNOWN_MARKET, assertionId: word('2'), fact })],
     ['a settled fill', eventOf('settlement', 'FillSettled', [2n ** 53n - 1n, word('2'), word('3'), 1n, UINT64_MAX, 1n]),
-      { ...head, kind: 'SettleFill', fill: Number.MAX_SAFE_INTEGER, txHash: TX, fact }],
+      newCommand('SettleFill', { ...head, fill: Number.MAX_SAFE_INTEGER, txHash: TX, fact })],
     ['an order cancelled', eventOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n]),
-      { ...head, kind: 'CancelOrder', orderHash: word('2'), marketId: KNOWN_MARKET, trader: ALICE, fact }],
+      newCommand('CancelOrder', { ...head, orderHash: word('2'), marketId: KNOWN_MARKET, trader: ALICE, fact })],
     ['all orders cancelled', eventOf('settlement', 'CancelScheduled', [ALICE, UINT64_MAX, 1n]),
-      { ...head, kind: 'CancelOrdersBelow', chainId: 137, trader: ALICE, belowNonce: String(UINT64_MAX), fact }],
+      newCommand('CancelOrdersBelow', { ...head, chainId: 137, trader: ALICE, belowNonce: String(UINT64_MAX), fact })],
   ];
   for (const [what, raw, command] of table) {
     it(`are told by ${what}`, () => { assert.deepEqual(commandsOf(raw), [command]); });
@@ -127,11 +134,12 @@ describe('facts of a chain', () => {
   const reasons = [
     'buyer_insufficient_balance', 'buyer_insufficient_allowance', 'seller_insufficient_shares', 'seller_not_approved', 'order_expired',
     'order_cancelled', 'overfill', 'market_resolved', 'invalid_signature', 'transfer_rejected', 'transaction_reverted', 'unknown', 'unknown',
-  ];
+  ] as const;
   it('are told by every way that a fill fails, also by ones of a later contract', () => {
     const failed = (reason: number, culprit: number) => eventOf('settlement', 'FillFailed', [3n, word('2'), word('3'), reason, culprit]);
-    assert.deepEqual(commandsOf(...reasons.map((_, i) => failed(i, i))), reasons.map((reason, i) => (
-      { ...head, v: 2, kind: 'FailFill', fill: 3, txHash: TX, reason, culprit: ['buyer', 'seller'][i] ?? 'both', countDefault: true, fact })));
+    assert.deepEqual(commandsOf(...reasons.map((_, i) => failed(i, i))), reasons.map((reason, i) => newCommand('FailFill', {
+      ...head, fill: 3, txHash: TX, reason, culprit: (['buyer', 'seller'] as const)[i] ?? 'both', fact,
+    })));
   });
 
   const silent: readonly (readonly [string, RawChainEvent])[] = [
@@ -243,9 +251,9 @@ describe('facts of a chain', () => {
     const settled = eventOf('settlement', 'FillSettled', [3n, word('2'), word('3'), 4n, UINT64_MAX, UINT256_MAX]);
     const told = (...events: RawChainEvent[]) => factsOf(events, context).facts.map(({ command: { kind }, fill: is }) => [kind, is]);
     const terms = { buyOrder: word('2'), sellOrder: word('3'), price: '4', size: String(UINT64_MAX), cost: String(UINT256_MAX) };
-    const moved = {
-      ...head, kind: 'RecordTransfer', chainId: 137, from: ALICE, to: BOB, txHash: TX, items: [{ token: token(10n), amount: '5' }], fact: { ...fact, logIndex: 6 },
-    };
+    const moved = newCommand('RecordTransfer', {
+      ...head, chainId: 137, from: ALICE, to: BOB, txHash: TX, items: [{ token: token(10n), amount: '5' }], fact: { ...fact, logIndex: 6 },
+    });
     assert.deepEqual(told(shares({}), settled), [['SettleFill', { terms, moved }]]);
     for (const place of [{ logIndex: 5 }, { txHash: word('5') }, { block: 99 }]) {
       assert.deepEqual(told(shares(place), settled), [['SettleFill', { terms, moved: undefined }]], 'of another fill');

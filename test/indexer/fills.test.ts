@@ -5,8 +5,8 @@ import type { Fact } from '../../command/indexer/facts.js';
 import { checkFills, type FillCheck } from '../../command/indexer/checks/fills.js';
 import { ForeignChain } from '../../command/indexer/foreign-chain.js';
 import type { ChainFillTerms } from '../../command/indexer/checks/chain-fill.js';
-import type { RecordTransfer } from '../../engine/records/commands.js';
 import type { MatchedFill } from '../../engine/run/view.js';
+import { newCommand } from '../support/commands.js';
 
 const word = (digit: string) => `0x${digit.repeat(64)}`;
 const address = (digit: string) => `0x${digit.repeat(40)}`;
@@ -21,23 +21,25 @@ const matched: MatchedFill = {
 };
 const terms: ChainFillTerms = { buyOrder: BUY, sellOrder: SELL, price: '600000', size: '1000001', cost: '600001' };
 const place = { chainId: 7, block: 20, logIndex: 5 };
-const moved = {
-  kind: 'RecordTransfer', v: 1, at: AT, chainId: 7, from: address('b'), to: address('a'), txHash: TX, items: [{ token: word('5'), amount: '1' }],
+const moved = newCommand('RecordTransfer', {
+  at: AT, chainId: 7, from: address('b'), to: address('a'), txHash: TX, items: [{ token: word('5'), amount: '1' }],
   fact: { ...place, logIndex: 4 },
-} satisfies RecordTransfer;
+});
 
 const settled = (told: Partial<ChainFillTerms> = {}, fill = 4): Fact => ({
-  command: { kind: 'SettleFill', v: 1, at: AT, fill, txHash: TX, fact: place }, blockHash: BLOCK_HASH, fill: { terms: { ...terms, ...told }, moved },
+  command: newCommand('SettleFill', { at: AT, fill, txHash: TX, fact: place }), blockHash: BLOCK_HASH, fill: { terms: { ...terms, ...told }, moved },
 });
 const failed = (told: Partial<ChainFillTerms> = {}, fill = 4): Fact => ({
-  command: { kind: 'FailFill', v: 2, countDefault: true, at: AT, fill, txHash: TX, reason: 'overfill', culprit: 'buyer', fact: place }, blockHash: BLOCK_HASH,
+  command: newCommand('FailFill', { at: AT, fill, txHash: TX, reason: 'overfill', culprit: 'buyer', fact: place }), blockHash: BLOCK_HASH,
   fill: { terms: { buyOrder: BUY, sellOrder: SELL, ...told }, moved: undefined },
 });
 const other: Fact = {
-  command: { kind: 'CancelOrdersBelow', v: 1, at: AT, chainId: 7, trader: address('a'), belowNonce: '9', fact: { ...place, logIndex: 9 } },
+  command: newCommand('CancelOrdersBelow', { at: AT, chainId: 7, trader: address('a'), belowNonce: '9', fact: { ...place, logIndex: 9 } }),
   blockHash: BLOCK_HASH,
 };
-const numberTaken: Fact = { command: { kind: 'FailFill', v: 2, countDefault: true, at: AT, fill: 4, txHash: TX, reason: 'unknown', culprit: 'both', fact: place }, blockHash: BLOCK_HASH };
+const numberTaken: Fact = { command: newCommand('FailFill', {
+  at: AT, fill: 4, txHash: TX, reason: 'unknown', culprit: 'both', fact: place,
+}), blockHash: BLOCK_HASH };
 const sharesMoved: Fact = { command: moved, blockHash: BLOCK_HASH };
 
 /** A check beside an engine with one unsettled fill, number 4. */

@@ -4,6 +4,7 @@ import type { Fact, FactCommand } from '../../command/indexer/facts.js';
 import { contradictedResolutions, type ResolutionCheck } from '../../command/indexer/checks/resolutions.js';
 import type { QuickDecision, ResolutionTerms, ChainResolution } from '../../command/indexer/checks/chain-resolution.js';
 import type { QuickMarket } from '../../engine/run/view.js';
+import { newCommand } from '../support/commands.js';
 
 const word = (digit: string) => `0x${digit.repeat(64)}`;
 const [MARKET, TX] = [word('9'), word('d')];
@@ -14,8 +15,9 @@ const decided: QuickDecision = {
 const terms: ResolutionTerms = { startPrice: '100', startPublishTime: '1000', endPrice: '100', endPublishTime: '1900', winningOutcome: 0 };
 const undecided: QuickDecision = { strike: decided.strike, end: undefined, outcome: undefined };
 
-const factOf = (command: Pick<FactCommand, 'kind'> & Readonly<Record<string, unknown>>): Fact => ({ command: { v: 1, at: 1, fact: place, ...command } as FactCommand, blockHash: word('b') });
-const paid = (winningOutcome = 0) => factOf({ kind: 'ResolveMarket', marketId: MARKET, winningOutcome });
+const factOf = (command: FactCommand): Fact => ({ command, blockHash: word('b') });
+const about = { at: 1, fact: place, marketId: MARKET };
+const paid = (winningOutcome: 0 | 1 = 0) => factOf(newCommand('ResolveMarket', { ...about, winningOutcome }));
 const told = (changes: Partial<ResolutionTerms> = {}): ChainResolution[] => [{
   marketId: MARKET, terms: { ...terms, ...changes }, txHash: TX, block: 20, logIndex: 6,
 }];
@@ -34,7 +36,7 @@ async function said(
 describe('the indexer and resolutions of quick markets', () => {
   it('has nothing to say of one that is as it was decided, of one that was halved, and of other markets', async () => {
     deepEqual(await said([paid()], told(), () => decided), []);
-    deepEqual(await said([factOf({ kind: 'HalveMarket', marketId: MARKET })], [], () => decided), []);
+    deepEqual(await said([factOf(newCommand('HalveMarket', about))], [], () => decided), []);
     deepEqual(await said([paid(1)], [], () => undefined), [], 'a market that an oracle resolves');
     deepEqual(await said([], told({ startPrice: '1' }), () => undefined), [], 'a market of somebody else');
   });
@@ -59,7 +61,9 @@ describe('the indexer and resolutions of quick markets', () => {
   it('tells one that was resolved before the engine had decided it, also one whose opening is read with it', async () => {
     const early = /was resolved before the history had decided it/;
     match((await said([paid()], told(), () => undecided))[0]![1], early);
-    const opened = factOf({ kind: 'OpenMarket', marketId: MARKET, quick: { asset: 'BTC', startTime: 1_000 } });
+    const opened = factOf(newCommand('OpenMarket', {
+      ...about, contractAddress: word('c'), expiration: 1_900, chainId: 7, quick: { asset: 'BTC', startTime: 1_000 },
+    }));
     match((await said([opened, paid()], told(), () => undefined))[0]![1], early);
   });
 

@@ -6,25 +6,26 @@ import { decodeCommand, encodeCommand, recordId, type CommandOutcome } from '../
 import { createEngine } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
 import { MAX_APPEND_BYTES, type NewRecord } from '../../engine/log/log.js';
+import { newCommand } from '../support/commands.js';
 
 const CHAIN = 5;
 const hash = (n: number) => `0x${n.toString(16).padStart(64, '0')}`;
 
 function fact(block: number, logIndex: number, changes: Partial<FactCommand> = {}): Fact {
-  const command = {
-    kind: 'CancelOrdersBelow', v: 1, at: 7, chainId: CHAIN, trader: `0x${'a'.repeat(40)}`, belowNonce: String(block * 10_000 + logIndex),
+  const command = newCommand('CancelOrdersBelow', {
+    at: 7, chainId: CHAIN, trader: `0x${'a'.repeat(40)}`, belowNonce: String(block * 10_000 + logIndex),
     fact: { chainId: CHAIN, block, logIndex }, ...changes,
-  } as FactCommand;
+  }) as FactCommand;
   return { command, blockHash: hash(block) };
 }
 
 /** Near the largest there is: each of these characters takes six bytes of JSON. */
 function market(logIndex: number): Fact {
-  const command: FactCommand = {
-    kind: 'OpenMarket', v: 3, ifOver: 'close', at: 7, marketId: hash(logIndex), question: '?', description: '\u0000'.repeat(10_000), category: 'general',
-    contractAddress: `0x${'b'.repeat(40)}`, maker: `0x${'c'.repeat(40)}`, expiration: 1_000, chainId: CHAIN, marketKind: 'standard',
-    tokens: { yes: hash(1_000 + logIndex), no: hash(2_000 + logIndex) }, fact: { chainId: CHAIN, block: 1, logIndex },
-  };
+  const command: FactCommand = newCommand('OpenMarket', {
+    at: 7, marketId: hash(logIndex), question: '?', description: '\u0000'.repeat(10_000), contractAddress: `0x${'b'.repeat(40)}`,
+    maker: `0x${'c'.repeat(40)}`, expiration: 1_000, chainId: CHAIN, tokens: { yes: hash(1_000 + logIndex), no: hash(2_000 + logIndex) },
+    fact: { chainId: CHAIN, block: 1, logIndex },
+  });
   return { command, blockHash: hash(1) };
 }
 
@@ -63,7 +64,7 @@ describe('facts are written', () => {
     const facts = Array.from({ length: 2_300 }, (_, i) => fact(1 + Math.floor(i / 1_000), i % 1_000));
     await writer.write(facts, { number: 9, hash: hash(9) });
     assert.deepEqual(steps, ['append 1000', 'outcome 999', 'append 1000', 'outcome 1999', 'append 301', 'outcome 2300']);
-    const advance = encodeCommand({ kind: 'AdvanceChain', v: 1, at: 7, chainId: CHAIN, block: 9, blockHash: hash(9) });
+    const advance = encodeCommand(newCommand('AdvanceChain', { at: 7, chainId: CHAIN, block: 9, blockHash: hash(9) }));
     assert.deepEqual(written.flat(), [
       ...facts.map(({ command, blockHash }) => ({
         id: recordId(`chain:5:${blockHash}:${command.fact.logIndex}`), data: encodeCommand(command),
@@ -117,18 +118,20 @@ describe('facts are written', () => {
   });
 
   describe('with what the engine refuses', () => {
-    const head = { v: 1, at: 7 } as const;
+    const head = { at: 7 };
     const place = (logIndex: number) => ({ fact: { chainId: CHAIN, block: 2, logIndex } });
     const [marketId, txHash] = [hash(5), hash(6)];
     const trader = `0x${'a'.repeat(40)}`;
     const noted: FactCommand[] = [
-      { ...head, kind: 'CancelOrder', orderHash: hash(9), marketId, trader, ...place(1) },
-      { ...head, kind: 'CancelOrder', orderHash: hash(10), marketId, trader, ...place(2) },
-      { ...head, kind: 'CancelOrdersBelow', chainId: CHAIN, trader, belowNonce: '0', ...place(3) },
-      { ...head, kind: 'RecordTransfer', chainId: CHAIN, from: trader, to: trader, txHash, items: [{ token: hash(1), amount: '1' }], ...place(4) },
-      { ...head, kind: 'RecordRedemption', marketId, user: trader, payout: '1', txHash, ...place(5) },
-      { ...head, kind: 'RecordDispute', marketId, assertionId: hash(7), disputer: trader, ...place(6) },
-      { ...head, kind: 'ResolveMarket', marketId, winningOutcome: 0, ...place(7) },
+      newCommand('CancelOrder', { ...head, orderHash: hash(9), marketId, trader, ...place(1) }),
+      newCommand('CancelOrder', { ...head, orderHash: hash(10), marketId, trader, ...place(2) }),
+      newCommand('CancelOrdersBelow', { ...head, chainId: CHAIN, trader, belowNonce: '0', ...place(3) }),
+      newCommand('RecordTransfer', {
+        ...head, chainId: CHAIN, from: trader, to: trader, txHash, items: [{ token: hash(1), amount: '1' }], ...place(4),
+      }),
+      newCommand('RecordRedemption', { ...head, marketId, user: trader, payout: '1', txHash, ...place(5) }),
+      newCommand('RecordDispute', { ...head, marketId, assertionId: hash(7), disputer: trader, ...place(6) }),
+      newCommand('ResolveMarket', { ...head, marketId, winningOutcome: 0, ...place(7) }),
     ];
     const write = async (commands: readonly FactCommand[]) => {
       const { writer, reports, view } = harness();
@@ -145,8 +148,10 @@ describe('facts are written', () => {
     });
 
     const alerting: readonly (readonly [FactCommand, string])[] = [
-      [{ ...head, kind: 'SettleFill', fill: 3, txHash, ...place(8) }, 'SettleFill as unknown_fill: 3. The chain settled a fill that the history does not have'],
-      [{ ...head, v: 2, kind: 'FailFill', countDefault: true, fill: 4, txHash, reason: 'overfill', culprit: 'both', ...place(8) },
+      [newCommand('SettleFill', {
+        ...head, fill: 3, txHash, ...place(8),
+      }), 'SettleFill as unknown_fill: 3. The chain settled a fill that the history does not have'],
+      [newCommand('FailFill', { ...head, fill: 4, txHash, reason: 'overfill', culprit: 'both', ...place(8) }),
         'FailFill as unknown_fill: 4. The chain settled a fill that the history does not have'],
       [{ ...market(0).command, ...place(8) }, `OpenMarket as market_exists: ${hash(0)}. A market with this id or these tokens exists already`],
     ];
@@ -159,7 +164,7 @@ describe('facts are written', () => {
     }
 
     it('as ten alerts and the number of the others, however many there are', async () => {
-      const facts = Array.from({ length: 25 }, (_, i): FactCommand => ({ ...head, kind: 'SettleFill', fill: i, txHash, ...place(i) }));
+      const facts = Array.from({ length: 25 }, (_, i): FactCommand => newCommand('SettleFill', { ...head, fill: i, txHash, ...place(i) }));
       const reports = await write(facts);
       assert.equal(reports.length, 11);
       assert.equal(reports.at(-1), 'alert: chain 5: the history refused 15 more facts up to block 2');
@@ -168,7 +173,7 @@ describe('facts are written', () => {
     it('once, though the outcomes were not heard of at first', async () => {
       const { writer, parts, reports, view } = harness();
       const { outcomeOf } = parts;
-      const fill = { command: { ...head, kind: 'SettleFill', fill: 3, txHash, ...place(8) } as FactCommand, blockHash: hash(2) };
+      const fill = { command: newCommand('SettleFill', { ...head, fill: 3, txHash, ...place(8) }) as FactCommand, blockHash: hash(2) };
       const write = () => writer.write([fill], { number: 2, hash: hash(2) });
       parts.outcomeOf = () => Promise.reject(new Error('not there yet'));
       await assert.rejects(write(), /not there yet/);

@@ -12,7 +12,7 @@ import { recordId } from '../../engine/records/codec.js';
 import { deployedChain, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
 import { startExample, type ExampleProcess } from '../support/example-consumer.js';
 import { ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, permitOf, settled } from '../support/exchange-on-chain.js';
-import { alice, bob, carol, exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, carol, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { clientTo, contentOf, newTopic } from '../support/kafka-client.js';
 import { sharedBroker } from '../support/shared-broker.js';

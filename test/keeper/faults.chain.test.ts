@@ -1,7 +1,6 @@
 /** The keeper's process ends, others are quicker, the oracle refuses, gas is dear: nothing is sent twice, and nothing that would fail. */
 import assert from 'node:assert/strict';
 import { id } from 'ethers';
-import pg from 'pg';
 import { runKeeper, type Keeper, type KeeperOptions } from '../../command/keeper/keeper.js';
 import { KEEPER_RULES, type Proposal } from '../../command/keeper/keeper.js';
 import { createRpc } from '../../command/chain/rpc.js';
@@ -11,6 +10,7 @@ import { createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { deployedChain, type DeployedChain } from '../support/deployed-chain.js';
 import { eventually } from '../support/exchange-on-chain.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { startRelayLane, type RelayWorld } from '../harness/relay-world.js';
 import { resolutionActs } from '../support/resolution-acts.js';
 
@@ -202,12 +202,6 @@ describe('keeper: faults', function () {
 
 /** None before the first keeper has made the outbox. */
 async function rowsOf(url: string, statement: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows: [found] } = await client.query<{ there: boolean }>('select to_regclass(\'lane.requests\') is not null as there');
-    return found?.there === true ? (await client.query<Record<string, unknown>>(statement)).rows : [];
-  } finally {
-    await client.end();
-  }
+  const [found] = await runSql<{ there: boolean }>(url, 'select to_regclass(\'lane.requests\') is not null as there');
+  return found?.there === true ? await runSql(url, statement) : [];
 }

@@ -4,7 +4,7 @@ import { ZeroHash } from 'ethers';
 import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { exchangeStack, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
+import { exchangeStack, type ExchangeStack, type Fields } from '../harness/exchange.js';
 import type { RelayerState } from '../../command/relayer/role-state.js';
 import { resolutionActs } from '../support/resolution-acts.js';
 

@@ -2,21 +2,20 @@
 import assert from 'node:assert/strict';
 import type { LaneOptions } from '../../command/lane/lane-options.js';
 import type { HeldLane } from '../../command/lane/outbox.js';
-import { CONFIRMATIONS, laneStack, type LaneStack } from '../support/lane-stack.js';
-import { startTcpProxy } from '../support/tcp-proxy.js';
+import { CONFIRMATIONS, laneWorld, type LaneWorld } from '../harness/lane-world.js';
 
 const STEPS = ['before record', 'record', 'announced', 'broadcast', 'marked', 'before replacement', 'replacement', 'receipt', 'before over', 'over'] as const;
 type Step = typeof STEPS[number];
 
 /** A lane that stops at a chosen step, as if its process had been killed there; its earlier effects remain. */
-function mortalLane(on: LaneStack, step: Step): { died: () => boolean; options: Partial<LaneOptions> } {
+function mortalLane(on: LaneWorld, step: Step): { died: () => boolean; options: Partial<LaneOptions> } {
   let dead = false;
   const die = (): never => {
     dead = true;
     throw new Error('killed');
   };
   const alive = (): void => { if (dead) throw new Error('killed'); };
-  const outbox = on.outbox();
+  const { outbox } = on.stores();
   const rpc = on.rpc();
   return {
     died: () => dead,
@@ -86,7 +85,7 @@ function mortalOutbox(held: HeldLane, { step, alive, die }: Death): HeldLane {
 }
 
 describe('chain: lane under faults', () => {
-  const on = laneStack();
+  const on = laneWorld();
 
   describe('a chain that goes back', () => {
     it('a shallow reorganisation: what vanished is broadcast again, and the end comes once', async () => {
@@ -148,10 +147,8 @@ describe('chain: lane under faults', () => {
       await on.until('tried twice', () => on.broadcasts() >= 2);
       assert.deepEqual([lane.status().open, on.reports.length], [3, 1]);
       on.proxy.fate = () => 'pass';
-      await on.until('mined', async () => await on.count() === 3);
-      await on.mine(CONFIRMATIONS);
-      await on.endedAll(3);
-      assert.deepEqual([await on.calls(), on.announced.length], [[1, 2, 3], 3]);
+      await on.calledWith(1, 2, 3);
+      assert.equal(on.announced.length, 3);
     });
 
     it('answers that are lost: a broadcast that was taken is not doubled', async () => {
@@ -159,51 +156,36 @@ describe('chain: lane under faults', () => {
       on.proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' && lost++ < 3 ? 'lose' : 'pass';
       await on.start();
       await on.ask(1, 2, 3);
-      await on.until('mined', async () => await on.count() === 3);
-      await on.mine(CONFIRMATIONS);
-      await on.endedAll(3);
-      assert.deepEqual(await on.calls(), [1, 2, 3]);
+      await on.calledWith(1, 2, 3);
     });
 
     it('Postgres breaks off at every write, before it and after: each request is recorded once', async () => {
-      const { hostname, port } = new URL(on.database.url);
-      on.cutter = await startTcpProxy({ host: hostname, port: Number(port) });
       const writes = ['insert into lane.transactions', 'set broadcast = true', 'set ending ='];
       const seenWrites = new Map<string, number>();
-      on.cutter.fate = (bytes) => {
+      const { outbox } = await on.cut((bytes) => {
         const write = writes.find((text) => bytes.includes(text));
         if (write === undefined) return 'pass';
         const before = seenWrites.get(write) ?? 0;
         seenWrites.set(write, before + 1);
         return (['lose-reply', 'cut', 'pass'] as const)[before % 3]!;
-      };
-      const url = new URL(on.database.url);
-      url.port = String(on.cutter.port);
-      await on.start({ outbox: on.outbox(url.href) });
+      });
+      await on.start({ outbox });
       for (let number = 1; number <= 6; number++) {
         await on.ask(number);
         await on.sent(number);
         assert.deepEqual(await on.nonces(number), [number - 1]);
       }
-      await on.until('mined', async () => await on.count() === 6);
-      await on.mine(CONFIRMATIONS);
-      await on.endedAll(6);
-      assert.deepEqual(await on.calls(), [1, 2, 3, 4, 5, 6]);
+      await on.calledWith(1, 2, 3, 4, 5, 6);
       assert.deepEqual((await on.rows()).map((row) => row.slice(0, 3)), [0, 1, 2, 3, 4, 5].map((nonce) => [nonce, 'mined', true]));
       assert.ok(writes.every((write) => seenWrites.get(write)! > 2), [...seenWrites].join());
     });
 
     it('Postgres breaks off at every write of a replacement, before it and after: what is broadcast is recorded, and the last offer is mined', async () => {
-      const { hostname, port } = new URL(on.database.url);
-      on.cutter = await startTcpProxy({ host: hostname, port: Number(port) });
       let writes = 0;
-      on.cutter.fate = (bytes) => bytes.includes('insert into lane.attempts') && bytes.includes('select open.id')
-        ? (['cut', 'lose-reply', 'pass'] as const)[writes++ % 3]!
-        : 'pass';
-      const url = new URL(on.database.url);
-      url.port = String(on.cutter.port);
+      const { outbox } = await on.cut((bytes) => (
+        bytes.includes('insert into lane.attempts') && bytes.includes('select open.id') ? (['cut', 'lose-reply', 'pass'] as const)[writes++ % 3]! : 'pass'));
       await on.automine(false);
-      await on.start({ outbox: on.outbox(url.href), policy: { bumpAfterBlocks: 1 } });
+      await on.start({ outbox, policy: { bumpAfterBlocks: 1 } });
       await on.ask(1, 2, 3);
       await on.until('pooled', async () => (await on.pooled()).length === 3);
       await on.chain.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(100n * 10n ** 9n).toString(16)}`]);
@@ -227,10 +209,7 @@ describe('chain: lane under faults', () => {
       await on.until('reported', () => on.reports.length === 1);
       assert.deepEqual([on.reports[0]!.endsWith('the log is away'), on.broadcasts()], [true, 0]);
       isAway = false;
-      await on.until('mined', async () => await on.count() === 2);
-      await on.mine(CONFIRMATIONS);
-      await on.endedAll(2);
-      assert.deepEqual(await on.calls(), [1, 2]);
+      await on.calledWith(1, 2);
     });
   });
 
@@ -265,8 +244,7 @@ describe('chain: lane under faults', () => {
       await on.ask(3);
       await on.sent(3);
       assert.deepEqual([second.status().holds, await on.nonces(1, 2, 3)], [true, [0, 1, 2]]);
-      await on.until('mined', async () => await on.count() === 3);
-      assert.deepEqual(await on.calls(), [1, 2, 3]);
+      await on.calledWith(1, 2, 3);
     });
 
     for (const [what, options] of [['the same key under another name', { key: 'another name' }], ['another key under the same name', { privateKey: `0x${'11'.repeat(32)}` }]] as const) {
@@ -297,8 +275,7 @@ describe('chain: lane under faults', () => {
       await on.ask(3);
       await on.sent(3);
       assert.deepEqual(await on.nonces(1, 2, 3), [0, 1, 2]);
-      await on.until('mined', async () => await on.count() === 3);
-      assert.deepEqual(await on.calls(), [1, 2, 3]);
+      await on.calledWith(1, 2, 3);
     });
 
     it('the asker is dead: what it asked is sent and ends, and the next one finds it', async () => {

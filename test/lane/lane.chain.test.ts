@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { keccak256, Wallet } from 'ethers';
 import type { LaneRequest } from '../../command/lane/requests.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
-import { CONFIRMATIONS, laneStack, TARGET } from '../support/lane-stack.js';
+import { CONFIRMATIONS, laneWorld, TARGET } from '../harness/lane-world.js';
 import { answering } from '../support/rpc-proxy.js';
 
 describe('chain: lane', () => {
-  const on = laneStack();
+  const on = laneWorld();
 
   /** A transaction of the key that the lane knows nothing of, with its first nonce. */
   async function stranger(): Promise<void> {
@@ -261,8 +261,7 @@ describe('chain: lane', () => {
       assert.equal((await on.rows()).length, 4);
       await on.automine(true);
       await on.mine(1);
-      await on.until('mined', async () => await on.count() === 5);
-      assert.deepEqual(await on.calls(), [1, 2, 3, 4, 5]);
+      await on.calledWith(1, 2, 3, 4, 5);
     });
   });
 });

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { Wallet } from 'ethers';
 import { GETH_CHAIN_ID, startGeth } from '../support/geth.js';
-import { CONFIRMATIONS, laneStack } from '../support/lane-stack.js';
+import { CONFIRMATIONS, laneWorld } from '../harness/lane-world.js';
 
 describe('lane on go-ethereum', function () {
   this.timeout(120_000);
-  const on = laneStack(() => startGeth({ blocks: 'by hand', keepsPool: false }));
+  const on = laneWorld(() => startGeth({ blocks: 'by hand', keepsPool: false }));
   const pools = (txHash: string | undefined) => async () => (await on.pooled()).some(([, hash]) => hash === txHash);
   const ends = async (number: number) => {
     await on.mine(1 + CONFIRMATIONS);

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { createRpc } from '../../command/chain/rpc.js';
 import type { LanePolicy } from '../../command/lane/lane-options.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
-import { laneStack } from '../support/lane-stack.js';
+import { laneWorld } from '../harness/lane-world.js';
 import { answering } from '../support/rpc-proxy.js';
 
 describe('chain: lane and wrong counts', function () {
   this.timeout(120_000);
-  const on = laneStack();
+  const on = laneWorld();
 
   /** The node says that so many transactions are in the latest block, or in any; at as many looks as are wanted. */
   function counting({ told, looks, everywhere = false }: { told: number; looks: number; everywhere?: boolean }) {

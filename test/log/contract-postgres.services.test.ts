@@ -2,8 +2,8 @@
 import { openLog } from '../../engine/log/open-log.js';
 import type { FaultyLink } from '../support/faulty-link.js';
 import { placed } from '../support/log-records.js';
-import { onDatabase } from '../support/postgres-cluster.js';
 import { testDatabase } from '../support/postgres.js';
+import { onDatabase } from '../support/sql.js';
 import { startTcpProxy, type Fate } from '../support/tcp-proxy.js';
 import { logContract } from './contract.js';
 

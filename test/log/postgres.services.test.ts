@@ -10,6 +10,7 @@ import { startEmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import { EARLIER_APPEND, EARLIER_SCHEMA } from '../support/earlier-log-schema.js';
 import { appendAll, newRecord, newRecords, placed, take } from '../support/log-records.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
@@ -246,10 +247,7 @@ describe('log: Postgres under faults', () => {
 
   /** On a connection of its own: inside a transaction Postgres shows one and the same moment's activity. */
   async function untilRow(sql: string): Promise<void> {
-    const watcher = new pg.Client({ connectionString: database.url });
-    await watcher.connect();
-    await until(`a row of ${sql}`, async () => (await watcher.query(sql)).rowCount !== 0 || undefined);
-    await watcher.end();
+    await until(`a row of ${sql}`, async () => (await runSql(database.url, sql)).length > 0);
   }
 });
 

@@ -1,9 +1,9 @@
 /** A connection that is made again after every loss, over a real Postgres: how it pauses, by the pauses that it asks for. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import pg from 'pg';
 import { createStandingConnection, type StandingConnection } from '../../engine/log/postgres/channel.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 
 describe('log: a standing connection to Postgres', () => {
@@ -90,10 +90,7 @@ describe('log: a standing connection to Postgres', () => {
     standing.stay();
     await standing.close();
     // A connection's process ends a moment after its client has closed it.
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
     const open = 'select count(*)::integer as count from pg_stat_activity where application_name = \'standing\' and datname = current_database()';
-    for (let count = 1; count > 0;) [{ count }] = (await client.query<{ count: number }>(open)).rows as [{ count: number }];
-    await client.end();
+    for (let count = 1; count > 0;) [{ count }] = await runSql(database.url, open) as [{ count: number }];
   });
 });

@@ -5,7 +5,8 @@ import { PYTH_FEEDS } from '../../command/prices/price-sources.js';
 import { pause } from '../../engine/waiting.js';
 import { startBinance, type BinanceServer } from '../support/binance-server.js';
 import { startCoinbase, type CoinbaseServer } from '../support/coinbase-server.js';
-import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { newCommand } from '../support/commands.js';
+import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { startHermes, type HermesServer } from '../support/hermes-server.js';
 
 describe('prices: servers of one\'s own', function () {
@@ -37,10 +38,10 @@ describe('prices: servers of one\'s own', function () {
   it('are asked for the price of a moment that has passed', async () => {
     const startTime = Math.floor(Date.now() / 1_000) - 10;
     const address = `0x${'ab'.repeat(20)}`;
-    await exchange.record({
-      kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId: id('higher'), question: 'Higher?', description: '', category: 'general', contractAddress: address, maker: address,
-      expiration: startTime + 60, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime },
-    });
+    await exchange.record(newCommand('OpenMarket', {
+      at: Date.now(), marketId: id('higher'), question: 'Higher?', contractAddress: address, maker: address, expiration: startTime + 60,
+      chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime },
+    }));
     for (const [server, path] of [
       [hermes, /^\/v2\/updates\/price\/\d+$/], [coinbase, /^\/products\/BTC-USD\/trades$/], [binance, /^\/api\/v3\/klines$/],
     ] as const) {

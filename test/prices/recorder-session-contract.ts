@@ -6,7 +6,7 @@ import { until } from '../support/until.js';
 export interface RecorderAdapter {
   readonly open: SoleRecorderOptions['open'];
   /** The server ends every session. */
-  endSessions(): Promise<void>;
+  endSessions(): Promise<unknown>;
   close(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { pause } from '../../engine/waiting.js';
 import { openRecorderSession, soleRecorder, type SoleRecorder } from '../../command/prices/sole-recorder.js';
 import { postgresStores } from '../harness/stores.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
-import { runSql } from '../support/projected.js';
+import { runSql } from '../support/sql.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { describeRecorderSession } from './recorder-session-contract.js';
 

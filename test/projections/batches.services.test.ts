@@ -6,7 +6,8 @@ import { projections } from '../../projections/catalogue.js';
 import { openSession, DatabaseUnavailable, type OpenSession } from '../../projections/database.js';
 import { tableNames } from '../../projections/projection.js';
 import { testDatabase } from '../support/postgres.js';
-import { logOf, projectTo, randomOutcomes, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
+import { runSql } from '../support/sql.js';
+import { logOf, projectTo, randomOutcomes, readTables, rowsOf, type Rows } from '../support/projected.js';
 import { createRandom } from '../support/random-commands.js';
 
 const LENGTH = 1_500;

@@ -4,7 +4,8 @@ import type { Event, RelayRequested } from '../../engine/records/events.js';
 import type { Claim } from '../../engine/records/fields.js';
 import { claims as projection } from '../../projections/models/claims.js';
 import { testDatabase } from '../support/postgres.js';
-import { logOf, outcomesOf, projectTo, readTables, runSql } from '../support/projected.js';
+import { runSql } from '../support/sql.js';
+import { logOf, outcomesOf, projectTo, readTables } from '../support/projected.js';
 
 const AT = 1_700_000_040_000;
 const at = (n: number) => String(AT + 1_000 * n);

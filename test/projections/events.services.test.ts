@@ -9,7 +9,8 @@ import { projections } from '../../projections/catalogue.js';
 import { derivedRows } from '../reference/derived-rows.js';
 import { channelRows } from '../support/channel-rows.js';
 import { testDatabase } from '../support/postgres.js';
-import { logOf, outcomesOf, projectTo, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
+import { runSql } from '../support/sql.js';
+import { logOf, outcomesOf, projectTo, readTables, rowsOf, type Rows } from '../support/projected.js';
 
 const [UINT64_MAX, UINT256_MAX] = ['18446744073709551615', String(2n ** 256n - 1n)];
 /** Half of its shares, rounded down and up, and what goes along with them and what stays of a cost of 2^255. */

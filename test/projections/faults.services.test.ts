@@ -9,7 +9,8 @@ import { openSession } from '../../projections/database.js';
 import { createReadModels } from '../../projections/schema.js';
 import { openReadModels } from '../../query/database.js';
 import { testDatabase } from '../support/postgres.js';
-import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, rowsOf, runSql, startWorker } from '../support/projected.js';
+import { runSql } from '../support/sql.js';
+import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, rowsOf, startWorker } from '../support/projected.js';
 
 describe('projections: faults', () => {
   let url: string;
@@ -185,7 +186,7 @@ describe('projections: faults', () => {
   });
 
   /** A user of its own who may make the read models; the cluster's `query_reader` is somebody else's. */
-  async function modestUser(name: string, more = ''): Promise<{ readonly url: string; readonly leave: () => Promise<void> }> {
+  async function modestUser(name: string, more = ''): Promise<{ readonly url: string; readonly leave: () => Promise<unknown> }> {
     await runSql(url, `
       create role ${name} login password 'modest';
       do $$ begin execute format('grant create on database %I to ${name}', current_database()); end $$;

@@ -4,7 +4,8 @@ import type { Event } from '../../engine/records/events.js';
 import { projections } from '../../projections/catalogue.js';
 import { exampleEvents, subject } from '../support/example-events.js';
 import { testDatabase } from '../support/postgres.js';
-import { logOf, outcomesOf, projectTo, readTables, runSql, type Rows } from '../support/projected.js';
+import { runSql } from '../support/sql.js';
+import { logOf, outcomesOf, projectTo, readTables, type Rows } from '../support/projected.js';
 
 const AT = 1_700_000_040_000;
 const each = exampleEvents;

@@ -6,6 +6,7 @@ import { createEngine } from '../../engine/run/engine.js';
 import { position } from '../../query/positions.js';
 import { activeQuickMarket, quickMarketHistory } from '../../query/quick-markets.js';
 import { resolution } from '../../query/resolution.js';
+import { newCommand } from '../support/commands.js';
 import { logOf, projectTo } from '../support/projected.js';
 import { address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
@@ -14,20 +15,20 @@ const END = START + 900;
 const AT = (END + 7_200) * 1_000;
 const USER = address(7);
 const ZERO = `0x${'0'.repeat(40)}`;
-const head = { v: 1, at: AT } as const;
+const head = { at: AT };
 
-const opened: Command = {
-  kind: 'OpenMarket', v: 3, ifOver: 'close', at: AT, marketId: bytes32(1), question: 'Up?', description: '', category: 'general', maker: address(99),
-  contractAddress: address(1_001), expiration: END, chainId: 31_337, marketKind: 'quick', tokens: { yes: bytes32(11), no: bytes32(12) },
-  quick: { asset: 'BTC', startTime: START },
-};
-const priceAt = (time: number, price: string): Command => (
-  { kind: 'RecordPrice', ...head, asset: 'BTC', source: 'pyth', rank: 0, price, publishedAt: time * 1_000 });
-const mint: Command = {
-  kind: 'RecordTransfer', ...head, chainId: 31_337, from: ZERO, to: USER, txHash: bytes32(90),
+const opened: Command = newCommand('OpenMarket', {
+  at: AT, marketId: bytes32(1), question: 'Up?', maker: address(99), contractAddress: address(1_001), expiration: END, chainId: 31_337,
+  marketKind: 'quick', tokens: { yes: bytes32(11), no: bytes32(12) }, quick: { asset: 'BTC', startTime: START },
+});
+const priceAt = (time: number, price: string): Command => newCommand('RecordPrice', {
+  ...head, asset: 'BTC', source: 'pyth', rank: 0, price, publishedAt: time * 1_000,
+});
+const mint: Command = newCommand('RecordTransfer', {
+  ...head, chainId: 31_337, from: ZERO, to: USER, txHash: bytes32(90),
   items: [{ token: bytes32(11), amount: '5' }, { token: bytes32(12), amount: '5' }],
-};
-const resolve: Command = { kind: 'ResolveMarket', ...head, marketId: bytes32(1), winningOutcome: 1 };
+});
+const resolve: Command = newCommand('ResolveMarket', { ...head, marketId: bytes32(1), winningOutcome: 1 });
 
 describe('projections: a quick market that was recorded after its end', () => {
   let models: ReadModels;
@@ -68,8 +69,8 @@ describe('projections: a quick market that was recorded after its end', () => {
   });
 
   it('shows that its prices were missed, and the half that is paid then', async () => {
-    const missed: Command = { kind: 'AdvanceClock', ...head };
-    assert.deepEqual((await read(opened, missed, missed, { kind: 'HalveMarket', ...head, marketId: bytes32(1) })).history,
+    const missed: Command = newCommand('AdvanceClock', { ...head });
+    assert.deepEqual((await read(opened, missed, missed, newCommand('HalveMarket', { ...head, marketId: bytes32(1) }))).history,
       past({ priceMissed: true, resolved: true, payment: 'half' }));
   });
 });

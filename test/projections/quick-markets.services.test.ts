@@ -5,7 +5,8 @@ import { prices } from '../../projections/models/prices.js';
 import { quickMarkets } from '../../projections/models/quick-markets.js';
 import { exampleEvents, subject } from '../support/example-events.js';
 import { testDatabase } from '../support/postgres.js';
-import { logOf, outcomesOf, projectTo, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
+import { runSql } from '../support/sql.js';
+import { logOf, outcomesOf, projectTo, readTables, rowsOf, type Rows } from '../support/projected.js';
 
 const AT = 1_700_000_040_000;
 const each = exampleEvents;

@@ -8,7 +8,8 @@ import { DatabaseUnavailable, openSession, type OpenSession } from '../../projec
 import type { Projection } from '../../projections/projection.js';
 import { rebuild } from '../../projections/rebuild.js';
 import { testDatabase } from '../support/postgres.js';
-import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, rowsOf, runSql, startWorker, type Rows } from '../support/projected.js';
+import { runSql } from '../support/sql.js';
+import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, rowsOf, startWorker, type Rows } from '../support/projected.js';
 
 const LENGTH = 800;
 const WIDER = projections.find(({ name }) => name === 'markets')!.version + 1;

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { DERIVE } from '../support/derived-rows.js';
 import { testDatabase } from '../support/postgres.js';
-import { logOf, projectTo, randomOutcomes, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
+import { runSql } from '../support/sql.js';
+import { logOf, projectTo, randomOutcomes, readTables, rowsOf, type Rows } from '../support/projected.js';
 import { createReferenceEngine, levelKey, type ReferenceEngine, type ReferenceFill } from '../reference/engine.js';
 import { referenceCandles } from '../reference/candles.js';
 import { referencePositions, referenceSettlements } from '../reference/positions.js';

@@ -3,8 +3,8 @@ import { deepEqual } from 'node:assert/strict';
 import pg from 'pg';
 import { READ_MODELS } from '../../projections/schema.js';
 import { testDatabase } from '../support/postgres.js';
-import { onDatabase } from '../support/postgres-cluster.js';
-import { logOf, projectTo, randomOutcomes, runSql } from '../support/projected.js';
+import { onDatabase, runSql } from '../support/sql.js';
+import { logOf, projectTo, randomOutcomes } from '../support/projected.js';
 
 const LENGTH = 200;
 

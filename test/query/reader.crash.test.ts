@@ -9,6 +9,7 @@ import { LogUnavailable } from '../../engine/log/log.js';
 import { openReadModels } from '../../query/database.js';
 import { readerUrlOf } from '../../stack/reader-login.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
 
 describe('query: the user who may only read', () => {
@@ -27,13 +28,10 @@ describe('query: the user who may only read', () => {
     const settings = { CHAINS: 'none', DATA_DIR: directory, LOG_LEVEL: 'info' };
     exchange = await startService({ ...settings, DATABASE_URL: database.url, QUERY_DATABASE_URL: url });
     query = await startService({ ...settings, DATABASE_URL: url, ROLES: 'query' });
-    const owner = new pg.Client({ connectionString: database.url });
-    await owner.connect();
     // With every role they would be there already.
     for (const name of ['lane.requests', 'access.tokens']) {
-      await owner.query(`create schema if not exists ${name.split('.')[0]}; create table if not exists ${name} ()`);
+      await runSql(database.url, `create schema if not exists ${name.split('.')[0]}; create table if not exists ${name} ()`);
     }
-    await owner.end();
     session = new pg.Client({ connectionString: url });
     await session.connect();
   });

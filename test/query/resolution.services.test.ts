@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
 import { getResolution, resolution } from '../../query/resolution.js';
-import { createWaysOut } from '../../command/chain/ways-out.js';
+import { createResolutionOptions } from '../../command/chain/resolution-options.js';
 import { address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 import { chainOf, madeUpContracts } from '../support/chain-settings.js';
 
@@ -96,8 +96,8 @@ describe('query: resolution', () => {
       const asked: string[] = [];
       const answered = async (chainId: number, request: (method: string) => Promise<unknown>) => {
         const clientRpc: Rpc = { chainId, request: <T>(method: string) => { asked.push(method); return request(method) as Promise<T>; } };
-        const waysOut = createWaysOut({ chains: new Map([[chainId, { chain, clientRpc }]]), monotonic: () => 0, chainWithinMs: 50 });
-        const read = getResolution.serve({ db: models.db, now: () => EXPIRATION * 1_000, waysOut });
+        const resolutionOptions = createResolutionOptions({ chains: new Map([[chainId, { chain, clientRpc }]]), monotonic: () => 0, chainWithinMs: 50 });
+        const read = getResolution.serve({ db: models.db, now: () => EXPIRATION * 1_000, resolutionOptions });
         return (await read({ marketId }, { ip: '', signal: AbortSignal.timeout(60_000) })).body;
       };
       const away = () => Promise.reject(new ChainUnavailable(7, 'away'));

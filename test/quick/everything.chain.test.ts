@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Interface } from 'ethers';
 import { ONE, assertPositionsAreBalances, caughtUp, eventually, settled } from '../support/exchange-on-chain.js';
-import { alice, bob, cancelHeaders, carol, lower, signedBody, type Fields, type Placed } from '../support/exchange-stack.js';
+import { alice, bob, cancelHeaders, carol, lower, signedBody, type Fields, type Placed } from '../harness/exchange.js';
 import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
 import { quickExchange, type QuickExchange, type QuickMarket } from '../support/quick-exchange.js';
 

@@ -8,7 +8,7 @@ import type { LogRecord } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { engines } from '../reference/compared-engines.js';
 import { ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventually, recordedEvents, settled, type RecordedEvents } from '../support/exchange-on-chain.js';
-import { alice, bob, carol, exchangeStack, lower } from '../support/exchange-stack.js';
+import { alice, bob, carol, exchangeStack, lower } from '../harness/exchange.js';
 import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
 import { appendAll, readAll } from '../support/log-records.js';
 import { testDatabase } from '../support/postgres.js';

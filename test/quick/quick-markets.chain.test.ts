@@ -5,7 +5,7 @@ import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { simulatedPriceE8 } from '../../command/prices/simulated.js';
 import type { MarketOpened } from '../../engine/records/events.js';
 import { FACTORY, caughtUp, eventsOf, eventually, readiness, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { pass } from '../support/quick-exchange.js';
 import { testMachine, type TestMachine } from '../support/test-machine.js';
 

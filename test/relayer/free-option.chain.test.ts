@@ -1,7 +1,7 @@
 /** A match is no free option: what the relayer does not carry away from it, and what becomes of traders who take it away themselves. */
 import assert from 'node:assert/strict';
 import { caughtUp, eventsOf, eventually, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, cancelHeaders, exchangeStack, lower as lowerCase, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, cancelHeaders, exchangeStack, lower as lowerCase, signedBody, type ExchangeStack } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
 

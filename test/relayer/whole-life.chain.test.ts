@@ -6,7 +6,7 @@ import { GAS_CEILINGS } from '../../command/relayer/plan.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { assertEndingsAreAudited } from '../support/ended-relays.js';
-import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
 
 const USDC = 1_000_000n;

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPostgresCluster } from '../support/postgres-cluster.js';
+import { startPostgresCluster } from '../support/postgres.js';
 import { filesThatUse } from './imports.js';
 
 export interface Shared {

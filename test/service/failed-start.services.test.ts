@@ -5,11 +5,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { parseConfig } from '../../service/config.js';
 import { createLogger } from '../../service/logger.js';
 import { startProcess } from '../../service/process/process.js';
 import { WITHOUT_FSYNC, testDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 
 describe('service: a process whose port is in use', () => {
   it('rejects with what to do, and leaves no connection to its database', async () => {
@@ -23,12 +23,9 @@ describe('service: a process whose port is in use', () => {
     await assert.rejects(startProcess(config, { urls, chains: [] }, createLogger(config)), {
       message: `127.0.0.1:${port} is in use: stop what listens there, or set PORT to another port`,
     });
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
     const others = 'select count(*)::integer as count from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
     // A connection's process ends a moment after its client has closed it.
-    for (let count = 1; count > 0;) [{ count }] = (await client.query<{ count: number }>(others)).rows as [{ count: number }];
-    await client.end();
+    for (let count = 1; count > 0;) [{ count }] = await runSql(database.url, others) as [{ count: number }];
     taken.close();
     await database.drop();
     await rm(directory, { recursive: true });

@@ -6,9 +6,9 @@ import { isBadConfiguration } from '../../service/exit-codes.js';
 import { createLogger } from '../../service/logger.js';
 import { unsafeCommits } from '../../engine/log/postgres/durability.js';
 import { checkDurability } from '../../service/process/log-durability.js';
-import { exchangeStack } from '../support/exchange-stack.js';
-import { onDatabase } from '../support/postgres-cluster.js';
+import { exchangeStack } from '../harness/exchange.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { onDatabase } from '../support/sql.js';
 
 describe('service: a Postgres that may lose what it has confirmed', () => {
   for (const [fsync, commit, standbys, faults] of [

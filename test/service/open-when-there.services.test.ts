@@ -5,8 +5,8 @@ import { createLogger } from '../../service/logger.js';
 import { parseConfig } from '../../service/config.js';
 import { openLogWhenThere, openReadModelsWhenThere } from '../../service/process/open-when-there.js';
 import type { Waits } from '../../service/process/waits.js';
-import { onDatabase } from '../support/postgres-cluster.js';
 import { exchangeDatabase, testDatabase, type TestDatabase } from '../support/postgres.js';
+import { onDatabase } from '../support/sql.js';
 
 const USER = 'reads_nothing';
 

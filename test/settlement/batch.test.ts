@@ -5,16 +5,17 @@ import { encodeSettleBatch, settleBytes } from '../../command/settlement/settle-
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { BUY, SELL, YES, type Side } from '../../engine/records/fields.js';
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
+import { newCommand } from '../support/commands.js';
 import { address, bytes32 } from '../support/scenario.js';
 
 const NOW_S = 1_800_000_000;
 
 function order(name: string, side: Side, permit?: Partial<PlaceOrder['permit']>): PlaceOrder {
-  return {
-    kind: 'PlaceOrder', v: 2, at: 0, orderHash: bytes32(name), marketId: bytes32('market'), trader: address(name), side, outcome: YES, price: 500_000,
-    size: '10', nonce: '1', expiration: '1900000000', signature: `0x${'ab'.repeat(65)}`,
+  return newCommand('PlaceOrder', {
+    at: 0, orderHash: bytes32(name), marketId: bytes32('market'), trader: address(name), side, outcome: YES, price: 500_000, size: '10',
+    nonce: '1', expiration: '1900000000', signature: `0x${'ab'.repeat(65)}`,
     ...permit === undefined ? {} : { permit: { nonce: '0', value: '5', deadline: String(NOW_S), v: 27, r: bytes32('r'), s: bytes32('s'), ...permit } },
-  };
+  });
 }
 
 function fill(number: number, buyNumber: number, sellNumber: number): UnsettledFill {

@@ -1,6 +1,5 @@
 /** The intake on a real Postgres: it keeps the contract, and what it shows and gives up; starts, crashes, and a database that goes away. */
 import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict';
-import pg from 'pg';
 import { ForeignIntake, type IntakeOptions } from '../../command/settlement/intake.js';
 import { openStore } from '../../command/settlement/postgres-store.js';
 import { OutboxUnavailable } from '../../command/lane/requests.js';
@@ -9,6 +8,7 @@ import { encodeOutcome } from '../../engine/records/codec.js';
 import { createHistory, digestAt, marketIn, spokenFeed } from '../support/fill-feed.js';
 import { appendAll, newRecord } from '../support/log-records.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { describeIntake } from './intake-contract.js';
 import { createIntakes, logOf, shown, shows, type RunningIntake } from './running-intake.js';
@@ -16,18 +16,8 @@ import { until } from '../support/until.js';
 
 const [red, blue] = [marketIn(2), marketIn(5)];
 
-async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
 /** One database serves several tests, each of which begins without what the one before has left. */
-const emptied = (url: string) => rowsOf(url, 'drop schema if exists settlement, lane cascade');
+const emptied = (url: string) => runSql(url, 'drop schema if exists settlement, lane cascade');
 
 describe('settlement: the store of the intake in Postgres', () => {
   let database: TestDatabase;
@@ -36,16 +26,16 @@ describe('settlement: the store of the intake in Postgres', () => {
 
   describeIntake(() => {
     const { url } = database;
-    const numbers = async (sql: string): Promise<Record<string, number>[]> => await rowsOf(url, sql) as Record<string, number>[];
+    const numbers = async (sql: string): Promise<Record<string, number>[]> => await runSql(url, sql) as Record<string, number>[];
     return Promise.resolve({
       openStore: (options) => openStore({ url, standByMs: 5, ...options }),
       close: async () => { await emptied(url); },
-      fills: async () => (await rowsOf(url, 'select fill::int, state = \'over\' as ended from settlement.fills order by fill')) as { fill: number; ended: boolean }[],
-      barriers: () => rowsOf(url, 'select chain_id, partition from settlement.barriers'),
+      fills: async () => (await runSql(url, 'select fill::int, state = \'over\' as ended from settlement.fills order by fill')) as { fill: number; ended: boolean }[],
+      barriers: () => runSql(url, 'select chain_id, partition from settlement.barriers'),
       partitions: async () => (await numbers('select next_seq::int as next, position::int from settlement.partitions order by partition'))
         .map(({ next = 0, position = 0 }) => ({ nextSeq: next, position })),
       async endSessions() {
-        await rowsOf(url, 'select pg_terminate_backend(pid) from pg_stat_activity where application_name = \'settlement intake\' and datname = current_database()');
+        await runSql(url, 'select pg_terminate_backend(pid) from pg_stat_activity where application_name = \'settlement intake\' and datname = current_database()');
       },
     });
   });
@@ -60,8 +50,8 @@ describe('settlement: the queue in Postgres', () => {
     const { url } = database;
     const stop = new AbortController();
     const store = await openStore({ url, signal: stop.signal, standingBy: () => undefined });
-    const fetched = async () => Number((await rowsOf(url, 'select idx_tup_fetch + seq_tup_read as fetched from pg_stat_user_tables where relname = \'fills\''))[0]?.['fetched']);
-    await rowsOf(url, `
+    const fetched = async () => Number((await runSql(url, 'select idx_tup_fetch + seq_tup_read as fetched from pg_stat_user_tables where relname = \'fills\''))[0]?.['fetched']);
+    await runSql(url, `
 alter table settlement.fills set (autovacuum_enabled = off);
 insert into settlement.fills (chain_id, fill, price, size, buy_number, sell_number, state, since_ms)
 select 1, n, 500000, 1000000, 2 * n, 2 * n + 1, 'waiting', 0 from generate_series(0, 49999) as n;
@@ -101,7 +91,7 @@ describe('settlement: the intake', () => {
     return intakes.start(feed, { report: (level, text) => { reports.push(`${level}: ${text}`); }, ...options });
   }
 
-  const rows = (sql: string) => rowsOf(url, sql);
+  const rows = (sql: string) => runSql(url, sql);
 
   it('rests between small batches only: neither the first nor what follows a batch without messages waits', async () => {
     const [feed, history] = [spokenFeed(), createHistory()];

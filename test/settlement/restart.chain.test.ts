@@ -1,8 +1,8 @@
 /** Settlement where the process or the chain ends at the worst moment: after every step the next start goes on, and nothing settles twice. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import pg from 'pg';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
 import { BUY, SELL, USDC, walletOf } from '../support/settlement-contracts.js';
 import {
@@ -120,12 +120,7 @@ describe('settlement after a restart', function () {
   });
 
   /** As after a version that had no intake. */
-  async function forgetIntake(): Promise<void> {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    await client.query('drop schema settlement cascade');
-    await client.end();
-  }
+  const forgetIntake = () => runSql(database.url, 'drop schema settlement cascade');
 
   const memories = [['', 'kept'], [', even when the outbox is lost', 'lost'], [', also at the first start with an intake', 'without intake']] as const;
   for (const [what, memory] of memories) {

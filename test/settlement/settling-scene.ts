@@ -13,11 +13,12 @@ import type { PlaceOrder } from '../../engine/records/commands.js';
 import { createBell } from '../../engine/waiting.js';
 import { createDatabase } from '../harness/memory/database.js';
 import { createIntakeTables, openMemoryStore, queuedFill } from '../harness/memory/intake.js';
+import { newCommand } from '../support/commands.js';
 import { address, bytes32 } from '../support/scenario.js';
 
 export const CHAIN = { chainId: 5, contracts: { settlement: address('settlement') } } as SettlementOptions['chain'];
 const PERMIT = { nonce: '0', value: '1', deadline: '1900000000', v: 27 as const, r: bytes32('r'), s: bytes32('s') };
-const TICK = encodeCommand({ kind: 'AdvanceClock', v: 1, at: 0 });
+const TICK = encodeCommand(newCommand('AdvanceClock', { at: 0 }));
 const never = new AbortController().signal;
 
 export const mined = (block: number, succeeded = true): Ending => ({ kind: 'mined', txHash: bytes32('tx'), block, succeeded });
@@ -170,11 +171,11 @@ function scriptedLane() {
 }
 
 function orderAt(position: number): PlaceOrder {
-  return {
-    kind: 'PlaceOrder', v: 2, at: position, orderHash: bytes32(`o${position}`), marketId: bytes32('market'), trader: address(`t${position}`),
-    side: position % 2 as 0 | 1, outcome: 0, price: 1, size: '10', nonce: String(position), expiration: '1900000000', signature: `0x${'ab'.repeat(65)}`,
-    ...position === 0 ? { permit: PERMIT } : {},
-  };
+  return newCommand('PlaceOrder', {
+    at: position, orderHash: bytes32(`o${position}`), marketId: bytes32('market'), trader: address(`t${position}`),
+    side: position % 2 as 0 | 1, outcome: 0, price: 1, size: '10', nonce: String(position), expiration: '1900000000',
+    signature: `0x${'ab'.repeat(65)}`, ...position === 0 ? { permit: PERMIT } : {},
+  });
 }
 
 function fillOf(number: number, atMs: number): QueuedFill {

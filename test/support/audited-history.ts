@@ -19,6 +19,7 @@ import { viewOf } from '../../engine/run/view.js';
 import { factId } from '../../tools/audit/records/record-ids.js';
 import type { DescribedExchange } from '../../tools/audit/source/described.js';
 import type { AuditSource } from '../../tools/audit/source/source.js';
+import { newCommand } from './commands.js';
 import { START_MS } from './random-commands.js';
 
 export const CHAIN_ID = 31_337;
@@ -98,13 +99,15 @@ export async function emptyHistory(): Promise<AuditedHistory> {
         marketId: market(0), trader: address, side: 0, outcome: 0, price: 500_000, size: '1000000', nonce: String(++nonce), expiration: '1900000000', ...fields,
       } as const;
       const digest = prepared.orderDigest(order);
-      return history.add({ kind: 'PlaceOrder', v: 2, at: timeOf(history), orderHash: toHex(digest), ...order, signature: key.sign(digest).serialized });
+      return history.add(newCommand('PlaceOrder', {
+        at: timeOf(history), orderHash: toHex(digest), ...order, signature: key.sign(digest).serialized,
+      }));
     },
     cancel(trader, orderHash) {
       const { key, address } = traders[trader]!;
       const deadline = '1900000000';
       const { serialized: signature } = key.sign(prepared.cancelDigest({ orderHash, trader: address, deadline }));
-      return history.add({ kind: 'CancelOrder', v: 1, at: timeOf(history), orderHash, marketId: market(0), trader: address, signature, deadline });
+      return history.add(newCommand('CancelOrder', { at: timeOf(history), orderHash, marketId: market(0), trader: address, signature, deadline }));
     },
     block(...events) { history.blockAs((facts) => facts, ...events); },
     blockAs(record, ...events) {
@@ -116,7 +119,9 @@ export async function emptyHistory(): Promise<AuditedHistory> {
         isKnownMarket: (marketId) => view.market(marketId) !== undefined,
       });
       for (const { command, blockHash: hash } of record(facts)) history.add(command, factId(command.fact, hash));
-      history.add({ kind: 'AdvanceChain', v: 1, at: timeOf(history), chainId: CHAIN_ID, block, blockHash: blockHash(block) }, recordId(`chain:${CHAIN_ID}:${blockHash(block)}:end`));
+      history.add(newCommand('AdvanceChain', {
+        at: timeOf(history), chainId: CHAIN_ID, block, blockHash: blockHash(block),
+      }), recordId(`chain:${CHAIN_ID}:${blockHash(block)}:end`));
     },
   };
   return history;
@@ -211,8 +216,10 @@ export async function tradedHistory(): Promise<AuditedHistory> {
   const first = history.records.length - 1;
   history.block(fillSettled(history, 0, transaction(1)), fillSettled(history, 1, transaction(1)), anchored(history, first, transaction(1)));
   history.cancel(2, (JSON.parse(history.records[resting.position]!.command.toString()) as PlaceOrder).orderHash);
-  history.add({ kind: 'RecordPrice', v: 1, at: timeOf(history), asset: 'BTC', source: 'simulated', rank: 0, price: '6000000000000', publishedAt: timeOf(history) },
-    recordId(`RecordPrice:BTC:simulated:${timeOf(history)}`));
+  history.add(newCommand('RecordPrice', {
+    at: timeOf(history), asset: 'BTC', source: 'simulated', rank: 0, price: '6000000000000', publishedAt: timeOf(history),
+  }),
+  recordId(`RecordPrice:BTC:simulated:${timeOf(history)}`));
   submit(history, 2, [2]);
   const second = history.records.length - 1;
   history.block(fillFailed(history, 2, transaction(2)), anchored(history, second, transaction(2)));
@@ -222,12 +229,14 @@ export async function tradedHistory(): Promise<AuditedHistory> {
   submit(history, 3, [3, 4]);
   const third = history.records.length - 1;
   history.block(fillSettled(history, 3, transaction(3)), fillSettled(history, 4, transaction(3)), anchored(history, third, transaction(3)));
-  history.add({ kind: 'AdvanceClock', v: 1, at: timeOf(history) });
+  history.add(newCommand('AdvanceClock', { at: timeOf(history) }));
   return history;
 }
 
 function submit(history: AuditedHistory, n: number, fills: number[]): void {
-  history.add({ kind: 'SubmitSettlement', v: 1, at: timeOf(history), chainId: CHAIN_ID, txHash: transaction(n), fills }, recordId(`settlement:${CHAIN_ID}:${transaction(n)}`));
+  history.add(newCommand('SubmitSettlement', {
+    at: timeOf(history), chainId: CHAIN_ID, txHash: transaction(n), fills,
+  }), recordId(`settlement:${CHAIN_ID}:${transaction(n)}`));
 }
 
 export function lineOf({ id: record, command, outcome, digest }: HistoryRecord, position: number): Buffer {

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import { ALL_MARKETS, type ChainFact } from '../../engine/records/fields.js';
+import { newCommand } from './commands.js';
 import { culprits, failureReasons, marketId, START_MS, traderAddress, txHash } from './random-commands.js';
 
 interface Step {
@@ -71,19 +72,20 @@ function commandsOf(steps: readonly Step[]): Command[] {
   return commands;
 }
 
-function open(n: number, at: number, secondsAhead: number): Command {
-  return {
-    kind: 'OpenMarket', v: 3, ifOver: 'close', at, marketId: marketId(n), question: 'Will it?', description: '', category: 'general', contractAddress: traderAddress(500 + n),
-    maker: traderAddress(400), expiration: Math.floor(at / 1_000) + secondsAhead, chainId: 1 + (n % 2), marketKind: 'standard', tokens: { yes: token(n, 0), no: token(n, 1) },
-  };
+function open(n: number, at: number, secondsAhead: number) {
+  return newCommand('OpenMarket', {
+    at, marketId: marketId(n), contractAddress: traderAddress(500 + n), maker: traderAddress(400),
+    expiration: Math.floor(at / 1_000) + secondsAhead, chainId: 1 + (n % 2), tokens: { yes: token(n, 0), no: token(n, 1) },
+  });
 }
 
 /** Starts some seconds before or after, and lasts 19, 20 or 40 s; a market that is over is taken or not. */
 function openQuick({ about, price, flag, ttl }: Step, at: number): Command {
   const startTime = Math.floor(at / 10_000) * 10 + 10 * (flag - 7);
   return {
-    ...open(about + 10, at, 0), kind: 'OpenMarket', v: 3, ifOver: 'close', expiration: startTime + [19, 20, 20, 40][price]!, marketKind: 'quick', quick: { asset: ttl === 0 ? 'ETH' : 'BTC', startTime },
-  } as Command;
+    ...open(about + 10, at, 0), expiration: startTime + [19, 20, 20, 40][price]!, marketKind: 'quick',
+    quick: { asset: ttl === 0 ? 'ETH' : 'BTC', startTime },
+  };
 }
 
 function token(market: number, outcome: number): string {
@@ -98,29 +100,25 @@ function commandOf(one: Step, at: number, before: readonly Command[]): Command {
   const earlier = placed.length === 0 ? undefined : placed[placed.length - 1 - (about % placed.length)];
   switch (kind) {
     case 'OpenMarket': return flag > 5 ? openQuick(one, at) : { ...open(about, at, 30 * flag), ...(flag === 5 ? { tokens: { yes: token(about, 0), no: token(0, 1) } } : {}), ...fact };
-    case 'AdvanceClock': return { kind, v: 1, at };
-    case 'SettleFill': return { kind, v: 1, at, fill: about, txHash: txHash(about), ...fact };
-    case 'FailFill': return {
-      kind, v: 2, at, fill: about, txHash: txHash(about), reason: failureReasons[flag]!, culprit: culprits[trader]!, countDefault: side === 0,
-      ...fact,
-    };
-    case 'CancelOrder': return {
-      kind, v: 1, at, orderHash: earlier?.orderHash ?? txHash(0),
-      marketId: flag === 0 ? marketId(9) : earlier?.marketId ?? marketId(0),
-      ...(flag === 1 ? { side } : {}), ...(flag < 4 ? { trader: traderAddress(trader) } : {}),
-      ...fact,
-    };
+    case 'AdvanceClock': return newCommand(kind, { at });
+    case 'SettleFill': return newCommand(kind, { at, fill: about, txHash: txHash(about), ...fact });
+    case 'FailFill': return newCommand(kind, {
+      at, fill: about, txHash: txHash(about), reason: failureReasons[flag]!, culprit: culprits[trader]!, countDefault: side === 0, ...fact,
+    });
+    case 'CancelOrder': return newCommand(kind, {
+      at, orderHash: earlier?.orderHash ?? txHash(0), marketId: flag === 0 ? marketId(9) : earlier?.marketId ?? marketId(0),
+      ...(flag === 1 ? { side } : {}), ...(flag < 4 ? { trader: traderAddress(trader) } : {}), ...fact,
+    });
     case 'PlaceOrder': return flag === 0 && earlier !== undefined
       ? { ...earlier, at, ...asked }
-      : {
-          kind, v: 2, at, orderHash: txHash(before.length), marketId: marketId(about === 7 ? 1 : 0),
-          trader: traderAddress(trader), side, outcome: flag === 11 ? 1 : 0, price: 499_999 + price, size: sizes[size]!,
-          nonce: String(flag === 1 ? ttl : 1_000 + before.length), expiration: String(Math.floor(at / 1_000) + 59 + ttl),
-          signature: `0x${'0'.repeat(130)}`, ...asked,
-        };
-    case 'RecordPrice': return {
-      kind, v: 1, at, asset: 'BTC', source: `source${side}`, rank: side, price: String(1 + price), publishedAt: at + [-20_000, -5_000, 0, 1_001][ttl]!,
-    };
+      : newCommand(kind, {
+          at, orderHash: txHash(before.length), marketId: marketId(about === 7 ? 1 : 0), trader: traderAddress(trader), side,
+          outcome: flag === 11 ? 1 : 0, price: 499_999 + price, size: sizes[size]!, nonce: String(flag === 1 ? ttl : 1_000 + before.length),
+          expiration: String(Math.floor(at / 1_000) + 59 + ttl), signature: `0x${'0'.repeat(130)}`, ...asked,
+        });
+    case 'RecordPrice': return newCommand(kind, {
+      at, asset: 'BTC', source: `source${side}`, rank: side, price: String(1 + price), publishedAt: at + [-20_000, -5_000, 0, 1_001][ttl]!,
+    });
     case 'CancelOrders': case 'CancelAll': case 'CancelAfter': case 'ReduceOrder': return controlCommandOf(one, kind, { at, placed });
     case 'RequestRelay': case 'SubmitRelay': case 'EndRelay': return relayCommandOf(one, kind, at);
     default: return chainCommandOf(one, kind, at);
@@ -132,61 +130,66 @@ function controlCommandOf(
   { about, trader, side, price, size, flag, ttl }: Step, kind: ControlKind, { at, placed }: { at: number; placed: readonly PlaceOrder[] },
 ): Command {
   const deadline = flag < 3 ? {} : { deadline: String(Math.floor(at / 20_000) * 20 + 20 * ttl) };
-  const head = { v: 1 as const, at, ...deadline };
+  const head = { at, ...deadline };
   const from = { ...head, chainId: flag === 11 ? 2 : 1, trader: traderAddress(trader) };
   const hashes = placed.map(({ orderHash }) => orderHash).reverse();
   switch (kind) {
-    case 'CancelOrders': return { kind, ...from, orderHashes: [...hashes.slice(about, about + 3), hashes[price] ?? txHash(0)] };
-    case 'CancelAll': return { kind, ...from, marketId: side === 0 ? ALL_MARKETS : marketId(about === 7 ? 9 : about % 2) };
-    case 'CancelAfter': return { kind, ...from, seconds: [0, 1, 20, 40][price] ?? 0 };
-    case 'ReduceOrder': return {
-      kind, ...head, orderHash: hashes[about] ?? txHash(0), size: sizes[size] ?? '1', ...side === 0 ? {} : { trader: traderAddress(trader) },
-    };
+    case 'CancelOrders': return newCommand(kind, { ...from, orderHashes: [...hashes.slice(about, about + 3), hashes[price] ?? txHash(0)] });
+    case 'CancelAll': return newCommand(kind, { ...from, marketId: side === 0 ? ALL_MARKETS : marketId(about === 7 ? 9 : about % 2) });
+    case 'CancelAfter': return newCommand(kind, { ...from, seconds: [0, 1, 20, 40][price] ?? 0 });
+    case 'ReduceOrder': return newCommand(kind, {
+      ...head, orderHash: hashes[about] ?? txHash(0), size: sizes[size] ?? '1', ...side === 0 ? {} : { trader: traderAddress(trader) },
+    });
   }
 }
 
 /** Three requests, so that most are met again. */
 function relayCommandOf({ about, trader, side, price, flag }: Step, kind: RelayKind, at: number): Command {
-  const head = { v: 1 as const, at, requestId: txHash(about % 3), chainId: flag === 0 ? 3 : 1 };
+  const head = { at, requestId: txHash(about % 3), chainId: flag === 0 ? 3 : 1 };
   switch (kind) {
-    case 'RequestRelay': return {
-      kind, ...head, action: price === 0 ? 'ctf-split' : 'batch-ctf-redemption', owner: traderAddress(trader),
+    case 'RequestRelay': return newCommand(kind, {
+      ...head, action: price === 0 ? 'ctf-split' : 'batch-ctf-redemption', owner: traderAddress(trader),
       claims: Array.from({ length: price }, (_, n) => ({ marketId: marketId(n), payout: String(flag), winningOutcome: side })),
-    };
-    case 'SubmitRelay': return { kind, ...head, txHash: txHash(flag) };
-    case 'EndRelay': return {
-      kind, ...head, ...(price === 0 ? {} : { txHash: txHash(flag) }), results: side === 0 ? [{ succeeded: true }] : [{ succeeded: false, reason: 'x' }],
-    };
+    });
+    case 'SubmitRelay': return newCommand(kind, { ...head, txHash: txHash(flag) });
+    case 'EndRelay': return newCommand(kind, {
+      ...head, ...(price === 0 ? {} : { txHash: txHash(flag) }),
+      results: side === 0 ? [{ succeeded: true }] : [{ succeeded: false, reason: 'x' }],
+    });
   }
 }
 
 /** Orders have nonces below 4 and from 1,000 on: floors lie there too. */
 function chainCommandOf(one: Step, kind: ChainKind, at: number): Command {
   const { about, trader, side, price, size, flag, told } = one;
-  const head = { v: 1 as const, at };
+  const head = { at };
   const market = { marketId: marketId(about % 3) };
   const chainId = 1 + side;
   const user = traderAddress(trader);
   const fact = facts[told]!;
   switch (kind) {
-    case 'AdvanceChain': return { kind, ...head, chainId, block: price, blockHash: txHash(about) };
+    case 'AdvanceChain': return newCommand(kind, { ...head, chainId, block: price, blockHash: txHash(about) });
     case 'CancelOrdersBelow':
-      return { kind, ...head, chainId, trader: user, belowNonce: String(flag < 6 ? flag : 1_000 + 5 * (flag - 6)), ...fact };
-    case 'SubmitSettlement': return { kind, ...head, chainId, txHash: txHash(about), fills: flag < 6 ? [about] : [about, price] };
+      return newCommand(kind, { ...head, chainId, trader: user, belowNonce: String(flag < 6 ? flag : 1_000 + 5 * (flag - 6)), ...fact });
+    case 'SubmitSettlement': return newCommand(kind, { ...head, chainId, txHash: txHash(about), fills: flag < 6 ? [about] : [about, price] });
     case 'RecordTransfer': {
       const items = [{ token: token(about % 3, side), amount: String(price) }, { token: token(about % 2, 1 - side), amount: String(flag) }];
-      return { kind, ...head, chainId, from: user, to: traderAddress(price), txHash: txHash(about), items: items.slice(flag % 2), ...fact };
+      return newCommand(kind, {
+        ...head, chainId, from: user, to: traderAddress(price), txHash: txHash(about), items: items.slice(flag % 2), ...fact,
+      });
     }
-    case 'RecordRedemption': return { kind, ...head, ...market, user, payout: String(flag), txHash: txHash(about), ...fact };
-    case 'RecordProposal': return {
-      kind, ...head, ...market, assertionId: txHash(about), proposer: user, outcome: side, bond: String(flag), assertionTime: 1, expirationTime: 2,
-      ...fact,
-    };
-    case 'RecordDispute': return { kind, ...head, ...market, assertionId: txHash(about), disputer: user, ...fact };
-    case 'RecordRejection': return { kind, ...head, ...market, assertionId: txHash(about), ...fact };
-    case 'ResolveMarket': return { kind, ...head, ...market, winningOutcome: side, ...fact };
-    case 'HalveMarket': return { kind, ...head, marketId: marketId(about + 10 * side), ...fact };
-    case 'PassOverAnchor': return { kind, ...head, chainId, txHash: txHash(about), position: sizes[size]!, digest: txHash(price), ...fact };
-    case 'SyncPosition': return { kind, ...head, ...market, user, yesShares: String(price), noShares: String(flag), block: price };
+    case 'RecordRedemption': return newCommand(kind, { ...head, ...market, user, payout: String(flag), txHash: txHash(about), ...fact });
+    case 'RecordProposal': return newCommand(kind, {
+      ...head, ...market, assertionId: txHash(about), proposer: user, outcome: side, bond: String(flag), assertionTime: 1,
+      expirationTime: 2, ...fact,
+    });
+    case 'RecordDispute': return newCommand(kind, { ...head, ...market, assertionId: txHash(about), disputer: user, ...fact });
+    case 'RecordRejection': return newCommand(kind, { ...head, ...market, assertionId: txHash(about), ...fact });
+    case 'ResolveMarket': return newCommand(kind, { ...head, ...market, winningOutcome: side, ...fact });
+    case 'HalveMarket': return newCommand(kind, { ...head, marketId: marketId(about + 10 * side), ...fact });
+    case 'PassOverAnchor': return newCommand(kind, {
+      ...head, chainId, txHash: txHash(about), position: sizes[size]!, digest: txHash(price), ...fact,
+    });
+    case 'SyncPosition': return newCommand(kind, { ...head, ...market, user, yesShares: String(price), noShares: String(flag), block: price });
   }
 }

@@ -3,7 +3,7 @@ import type { Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import type { Disaster } from './crash-disasters.js';
 import * as disasters from './crash-disasters.js';
-import type { Doors } from './crash-service.js';
+import type { Doors } from '../harness/mortal-processes.js';
 import { throughPort } from './eventstore-log.js';
 import { startEventStoreProcess } from './eventstore-process.js';
 import { startBroker } from './kafka-broker.js';

@@ -9,7 +9,7 @@ import { createRelays } from '../../tools/audit/chain/relays.js';
 import { splitLine } from '../../tools/audit/records/record-check.js';
 import { openService } from '../../tools/audit/source/service-source.js';
 import type { ContractsChain } from './deployed-chain.js';
-import type { ExchangeStack } from './exchange-stack.js';
+import type { ExchangeStack } from '../harness/exchange.js';
 
 export interface AuditedEndings {
   readonly ended: readonly RecordedRelay[];

@@ -1,6 +1,98 @@
-/** Databases for tests, in the Postgres that `npm test` has started. */
+/** The real Postgres of a run of the tests: one cluster for all its processes, with a template that has every schema, and databases for tests. */
 import { randomBytes } from 'node:crypto';
-import { onDatabase, TEMPLATE, urlOf } from './postgres-cluster.js';
+import { rmSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CREATE_SCHEMA as LANE } from '../../command/lane/schema.js';
+import { SETTLEMENT_SCHEMA } from '../../command/settlement/postgres-store.js';
+import { CREATE_SCHEMA as LOG } from '../../engine/log/postgres/schema.js';
+import { projections } from '../../projections/catalogue.js';
+import { openSession } from '../../projections/database.js';
+import { createReadModels, grantReader, READ_MODELS } from '../../projections/schema.js';
+import { openTokenStore } from '../../service/access/token-store.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
+import { isRunning } from './process-table.js';
+import { onDatabase } from './sql.js';
+
+interface PostgresCluster {
+  /** For the superuser, by TCP. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The name of the database with every schema, and no rows. */
+const TEMPLATE = 'exchange_template';
+
+const PREFIX = 'prediction-exchange-test-';
+
+/** Without fsync: a test run need not outlive a power cut. */
+export async function startPostgresCluster(): Promise<PostgresCluster> {
+  await removeLeftovers();
+  const directory = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const server = await startEmbeddedPostgres({
+    directory, log: () => undefined, settings: { fsync: 'off', min_wal_size: '80MB', shared_buffers: '128MB', max_connections: '400' },
+  });
+  // When the run ends by process.exit().
+  const leave = () => { end(server, directory); };
+  process.once('exit', leave);
+  await makeTemplate(server.tcpUrl);
+  return {
+    url: server.tcpUrl,
+    async stop() {
+      process.off('exit', leave);
+      await server.stop();
+      await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+    },
+  };
+}
+
+/** Creates all that the roles of a process create when they start. */
+async function makeTemplate(cluster: string): Promise<void> {
+  await onDatabase(cluster, (client) => client.query(`create database ${TEMPLATE}`));
+  const url = urlOf(cluster, TEMPLATE);
+  await onDatabase(url, async (client) => {
+    for (const sql of [LOG, LANE, SETTLEMENT_SCHEMA.create]) await client.query(sql);
+  });
+  const tokens = openTokenStore({ url });
+  await tokens.list();
+  await tokens.close();
+  const session = await openSession(url, READ_MODELS);
+  await createReadModels({ session, schema: READ_MODELS, projections });
+  await grantReader(session, READ_MODELS);
+  await session.close();
+}
+
+/** The URL of another database of the cluster. */
+export function urlOf(cluster: string, name: string): string {
+  const url = new URL(cluster);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+function end({ pid }: EmbeddedPostgres, directory: string): void {
+  try {
+    process.kill(pid, 'SIGQUIT');
+  } catch {
+    return;
+  }
+  rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+}
+
+/** What runs that were killed have left: starting on their directory stops their Postgres. */
+async function removeLeftovers(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(PREFIX) || isRunning(Number.parseInt(name.slice(PREFIX.length), 10))) continue;
+    const directory = join(tmpdir(), name);
+    try {
+      const server = await startEmbeddedPostgres({ directory, log: () => undefined });
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    } catch {
+      // Another run is clearing it away at the same time, or it is another user's.
+    }
+  }
+}
 
 export interface TestDatabase {
   readonly url: string;

@@ -1,6 +1,5 @@
 /** What the projection tests share: a log of chosen outcomes, a worker over it, and the tables that it made. */
 import { createHash } from 'node:crypto';
-import pg from 'pg';
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import {
@@ -13,6 +12,7 @@ import { tableNames, type Projection } from '../../projections/projection.js';
 import { runProjections, type ProjectionRun, type RunOptions } from '../../projections/runner.js';
 import { createReferenceEngine, type ReferenceEngine } from '../reference/engine.js';
 import { appendAll } from './log-records.js';
+import { onDatabase } from './sql.js';
 import { createRandomCommands, crowd, createDice, traderAddress, txHash } from './random-commands.js';
 import { withOrderControl } from './random-orders.js';
 import { relayActions } from './random-relays.js';
@@ -198,9 +198,7 @@ export function startWorker(options: Omit<RunOptions, 'projections' | 'report'> 
 
 /** Every row of the projections' tables, in the order of their text; bytea as hex with 0x, exact numbers as strings. */
 export async function readTables(url: string, projections: readonly Projection[] = catalogue, schema = 'read_models'): Promise<Rows> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
+  return await onDatabase(url, async (client) => {
     const rows: Rows = {};
     for (const table of ['projection', ...projections.flatMap(tableNames)]) {
       const result = await client.query<Record<string, unknown>>(`select * from ${schema}.${table} as t order by t::text collate "C"`);
@@ -209,18 +207,5 @@ export async function readTables(url: string, projections: readonly Projection[]
       ])));
     }
     return rows;
-  } finally {
-    await client.end();
-  }
-}
-
-/** Runs SQL as the database's owner. */
-export async function runSql(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+  });
 }

@@ -7,7 +7,7 @@ import type { PricesState, QuickMarketsState } from '../../command/prices/role-s
 import type { RelayerState } from '../../command/relayer/role-state.js';
 import type { DeployedMarket } from './deployed-chain.js';
 import { FACTORY, caughtUp, eventually, readiness, recordedEvents, tradedChain, type TradedChain } from './exchange-on-chain.js';
-import { exchangeStack, type ExchangeStack } from './exchange-stack.js';
+import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { startHermes, type HermesServer } from './hermes-server.js';
 import { startRpcProxy } from './rpc-proxy.js';
 import { testMachine, type TestMachine } from './test-machine.js';

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { CancelOrder, Command, FailFill, OpenMarket, Permit, PlaceOrder } from '../../engine/records/commands.js';
 import { BUY, SELL, type Culprit, type FailureReason } from '../../engine/records/fields.js';
+import { newCommand } from './commands.js';
 
 /** 2023-11-14T22:13:20Z, where every history begins. */
 export const START_MS = 1_700_000_000_000;
@@ -146,7 +147,7 @@ function storm(memory: Memory, first: boolean): Command {
   if (kind < 62) return placeOrder(memory);
   if (kind < 76) return cancelOf(memory);
   if (kind < 76 + profile.clocks) return advanceClock(memory);
-  if (kind < 90) return { kind: 'SettleFill', v: 1, at: at(memory), fill: someFill(memory), txHash: txHash(memory.issued) };
+  if (kind < 90) return newCommand('SettleFill', { at: at(memory), fill: someFill(memory), txHash: txHash(memory.issued) });
   return failFill(memory);
 }
 
@@ -182,21 +183,22 @@ function openMarket(memory: Memory, secondsAhead: number): OpenMarket {
     expirations.set(id, expiration);
     if (expirations.size > memory.profile.markets + 3) expirations.delete(expirations.keys().next().value!);
   }
-  return {
-    kind: 'OpenMarket', v: 3, ifOver: 'close', at: at(memory), marketId: id, question: `Will ${id.slice(-4)} happen?`, description: once(2) ? '' : 'Ünïcode “text”',
+  return newCommand('OpenMarket', {
+    at: at(memory), marketId: id, question: `Will ${id.slice(-4)} happen?`, description: once(2) ? '' : 'Ünïcode “text”',
     category: pick(['defi', 'protocol', 'stablecoin', 'general'] as const), contractAddress: traderAddress(500 + memory.marketsOpened),
     maker: traderAddress(400), expiration, chainId: 1 + below(2), marketKind: once(2) ? 'standard' : 'quick',
-  };
+  });
 }
 
 function freshOrder(memory: Memory): PlaceOrder {
   const { below, once, issued, seed } = memory;
   // A hash table under test meets both well spread hashes and ones that differ in their last bytes only.
   const orderHash = seed % 2 === 0 ? hex(issued, 64) : `0x${createHash('sha256').update(`${seed} ${issued}`).digest('hex')}`;
-  const order: PlaceOrder = {
-    kind: 'PlaceOrder', v: 2, at: at(memory), orderHash, marketId: someMarket(memory), trader: traderAddress(below(memory.profile.traders)),
-    side: BUY, outcome: below(2) === 0 ? 0 : 1, price: 500_000, size: '1', nonce: String(1_000 + issued), expiration: '0', signature: signature(issued),
-  };
+  const order: PlaceOrder = newCommand('PlaceOrder', {
+    at: at(memory), orderHash, marketId: someMarket(memory), trader: traderAddress(below(memory.profile.traders)), side: BUY,
+    outcome: below(2) === 0 ? 0 : 1, price: 500_000, size: '1', nonce: String(1_000 + issued), expiration: '0',
+    signature: signature(issued),
+  });
   const permit: Permit = { nonce: UINT64_MAX, value: String(2n ** 256n - 1n), deadline: '1', v: 27, r: txHash(1), s: txHash(2) };
   return once(50) ? { ...order, permit } : order;
 }
@@ -224,7 +226,7 @@ function cancelOf(memory: Memory): CancelOrder {
   const { below, pick, once, recent } = memory;
   const unknown = recent.length === 0 || once(40);
   const target = unknown ? { ...freshOrder(memory), orderHash: txHash(memory.issued) } : pick(recent.slice(once(4) ? 0 : -30));
-  const command: CancelOrder = { kind: 'CancelOrder', v: 1, at: at(memory), orderHash: target.orderHash, marketId: target.marketId };
+  const command: CancelOrder = newCommand('CancelOrder', { at: at(memory), orderHash: target.orderHash, marketId: target.marketId });
   if (once(15)) command.marketId = pick([...memory.expirations.keys(), marketId(999_999)]);
   if (once(2)) command.side = once(10) ? (target.side === BUY ? SELL : BUY) : target.side;
   if (once(2)) {
@@ -239,7 +241,7 @@ function advanceClock(memory: Memory): Command {
   const { below, once } = memory;
   if (once(10)) memory.now += below(30_000);
   if (once(60)) memory.now += below(200_000);
-  return { kind: 'AdvanceClock', v: 1, at: at(memory) };
+  return newCommand('AdvanceClock', { at: at(memory) });
 }
 
 /** Mostly an unsettled fill; also settled and failed ones, and numbers never given. */
@@ -260,5 +262,5 @@ function failFill(memory: Memory): FailFill {
   const culprit = once(3) ? pick(culprits) : likely;
   // Few failures count, so that not all traders are suspended. No random number is drawn for it: older histories keep their digests.
   const countDefault = memory.issued % 16 === 0;
-  return { kind: 'FailFill', v: 2, at: at(memory), fill: someFill(memory), txHash: txHash(memory.issued), reason, culprit, countDefault };
+  return newCommand('FailFill', { at: at(memory), fill: someFill(memory), txHash: txHash(memory.issued), reason, culprit, countDefault });
 }

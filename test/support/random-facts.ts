@@ -3,6 +3,7 @@ import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, OpenMarket } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import type { ChainFact } from '../../engine/records/fields.js';
+import { newCommand } from './commands.js';
 import {
   createDice, createRandomCommands, marketId, traderAddress, txHash, UINT64_MAX, type Dice, type Profile, type RandomCommands,
 } from './random-commands.js';
@@ -79,13 +80,13 @@ function ofChain(memory: Memory): Command | undefined {
 /** What happens to thousands of resting orders at once. */
 function atThePile(memory: Memory): Command {
   const market = memory.markets.at(-1)!;
-  if (memory.once(2)) memory.due.push(() => ({ kind: 'AdvanceClock', v: 1, at: memory.now }));
+  if (memory.once(2)) memory.due.push(() => newCommand('AdvanceClock', { at: memory.now }));
   return memory.once(3)
-    ? { kind: 'ResolveMarket', v: 1, at: memory.now, marketId: market.id, winningOutcome: 0, ...facts(memory, market.chainId) }
-    : {
-        kind: 'CancelOrdersBelow', v: 1, at: memory.now, chainId: market.chainId, trader: traderAddress(0), belowNonce: String(freshNonce(memory)),
+    ? newCommand('ResolveMarket', { at: memory.now, marketId: market.id, winningOutcome: 0, ...facts(memory, market.chainId) })
+    : newCommand('CancelOrdersBelow', {
+        at: memory.now, chainId: market.chainId, trader: traderAddress(0), belowNonce: String(freshNonce(memory)),
         ...facts(memory, market.chainId),
-      };
+      });
 }
 
 function baseNonce({ turns }: Memory): bigint {
@@ -145,8 +146,8 @@ function facts(memory: Memory, chain: number): { fact: ChainFact } {
 }
 
 /** Usually now, sometimes late. */
-function stamp({ now, once, below }: Memory): { v: 1; at: number } {
-  return { v: 1, at: once(20) ? Math.max(0, now - below(5_000)) : now };
+function stamp({ now, once, below }: Memory): { at: number } {
+  return { at: once(20) ? Math.max(0, now - below(5_000)) : now };
 }
 
 function someMarket({ once, pick, markets }: Memory): KnownMarket {
@@ -170,17 +171,17 @@ const advanceChain: Of = (memory) => {
   const block = Math.max(0, once(6) ? head.block - 1 - below(2) : head.block + below(3));
   if (block >= head.block) heads.set(chainId, { block: block + 1, log: 0 });
   if (once(2)) due.push(() => syncOf(memory, { id, chainId }));
-  return { kind: 'AdvanceChain', ...stamp(memory), chainId, block, blockHash: txHash(below(1_000)) };
+  return newCommand('AdvanceChain', { ...stamp(memory), chainId, block, blockHash: txHash(below(1_000)) });
 };
 
 function syncOf(memory: Memory, { id, chainId }: KnownMarket): Command {
   const { once, below, heads } = memory;
   const head = heads.get(chainId) ?? { block: 0, log: 0 };
   const last = head.log === 0 ? head.block - 1 : head.block;
-  return {
-    kind: 'SyncPosition', ...stamp(memory), marketId: id, user: someTrader(memory), yesShares: amount(memory), noShares: amount(memory),
+  return newCommand('SyncPosition', {
+    ...stamp(memory), marketId: id, user: someTrader(memory), yesShares: amount(memory), noShares: amount(memory),
     block: Math.max(0, once(5) ? last + 1 - below(3) : last),
-  };
+  });
 }
 
 const cancelOrdersBelow: Of = (memory) => {
@@ -188,10 +189,10 @@ const cancelOrdersBelow: Of = (memory) => {
   const { chainId } = memory.pick(memory.markets);
   const high = freshNonce(memory) - BigInt(below(60));
   const belowNonce = once(3) ? high : once(20) ? 0n : baseNonce(memory) + BigInt(below(10));
-  return {
-    kind: 'CancelOrdersBelow', ...stamp(memory), chainId, trader: once(30) ? traderAddress(below(1_000)) : someTrader(memory),
+  return newCommand('CancelOrdersBelow', {
+    ...stamp(memory), chainId, trader: once(30) ? traderAddress(below(1_000)) : someTrader(memory),
     belowNonce: String(belowNonce < 0n ? 0n : belowNonce), ...(once(5) ? {} : facts(memory, chainId)),
-  };
+  });
 };
 
 const submitSettlement: Of = (memory) => {
@@ -199,7 +200,7 @@ const submitSettlement: Of = (memory) => {
   const known = [...memory.fills.keys()];
   const fills = Array.from({ length: 1 + below(4) }, () => (known.length === 0 || once(8) ? below(10_000) : pick(known.slice(-20))));
   const chainId = once(6) ? 1 + below(3) : memory.fills.get(fills[0]!) ?? 1;
-  return { kind: 'SubmitSettlement', ...stamp(memory), chainId, txHash: txHash(below(1_000)), fills };
+  return newCommand('SubmitSettlement', { ...stamp(memory), chainId, txHash: txHash(below(1_000)), fills });
 };
 
 const recordTransfer: Of = (memory) => {
@@ -212,15 +213,15 @@ const recordTransfer: Of = (memory) => {
   const [from, to] = pick([
     [ZERO_ADDRESS, someTrader(memory)], [someTrader(memory), ZERO_ADDRESS], [someTrader(memory), someTrader(memory)],
   ] as const);
-  return { kind: 'RecordTransfer', ...stamp(memory), chainId, from, to, txHash: txHash(below(1_000)), items, ...facts(memory, chainId) };
+  return newCommand('RecordTransfer', { ...stamp(memory), chainId, from, to, txHash: txHash(below(1_000)), items, ...facts(memory, chainId) });
 };
 
 const recordRedemption: Of = (memory) => {
   const { id, chainId } = someMarket(memory);
-  return {
-    kind: 'RecordRedemption', ...stamp(memory), marketId: id, user: someTrader(memory), payout: amount(memory), txHash: txHash(memory.below(1_000)),
+  return newCommand('RecordRedemption', {
+    ...stamp(memory), marketId: id, user: someTrader(memory), payout: amount(memory), txHash: txHash(memory.below(1_000)),
     ...facts(memory, chainId),
-  };
+  });
 };
 
 const resolution: Of = (memory) => {
@@ -230,18 +231,18 @@ const resolution: Of = (memory) => {
   const fact = once(5) ? {} : facts(memory, chainId);
   const assertionTime = Math.floor(memory.now / 1_000);
   return pick<Command>([
-    {
-      kind: 'RecordProposal', ...about, proposer: someTrader(memory), outcome: 1, bond: amount(memory), assertionTime,
-      expirationTime: assertionTime + 7_200, ...fact,
-    },
-    { kind: 'RecordDispute', ...about, disputer: someTrader(memory), ...fact },
-    { kind: 'RecordRejection', ...about, ...fact },
+    newCommand('RecordProposal', {
+      ...about, proposer: someTrader(memory), outcome: 1, bond: amount(memory), assertionTime, expirationTime: assertionTime + 7_200,
+      ...fact,
+    }),
+    newCommand('RecordDispute', { ...about, disputer: someTrader(memory), ...fact }),
+    newCommand('RecordRejection', { ...about, ...fact }),
   ]);
 };
 
 const resolveMarket: Of = (memory) => {
   const { id, chainId } = memory.once(4) ? someMarket(memory) : memory.markets[0]!;
-  return { kind: 'ResolveMarket', ...stamp(memory), marketId: id, winningOutcome: memory.pick([0, 1]), ...facts(memory, chainId) };
+  return newCommand('ResolveMarket', { ...stamp(memory), marketId: id, winningOutcome: memory.pick([0, 1] as const), ...facts(memory, chainId) });
 };
 
 /** By weight. */

@@ -1,5 +1,6 @@
 /** Random quick markets that are recorded after their ends, among the commands about prices and everything else. */
 import type { Command } from '../../engine/records/commands.js';
+import { newCommand } from './commands.js';
 import { createDice, marketId, traderAddress, txHash, type Profile, type RandomCommands } from './random-commands.js';
 import { createPriceCommands } from './random-prices.js';
 
@@ -22,26 +23,25 @@ export function createLateCommands(seed: number, profile: Profile): RandomComman
     const earlier = markets.length > 0 && once(2) ? pick(markets).start : (Math.floor(now / 1_000 / GRID_S) * GRID_S) - pick(AGES_S);
     markets.push({ id, asset, start: earlier });
     if (markets.length > 12) markets.shift();
-    return {
-      kind: 'OpenMarket', v: 3, ifOver: once(5) ? 'reject' : 'close', at: now, marketId: id, question: 'Up?', description: '', category: 'general',
-      contractAddress: traderAddress(9_500), maker: traderAddress(400), expiration: earlier + GRID_S * (once(10) ? 0 : 1 + below(2)),
-      chainId: 1 + below(2), marketKind: 'quick', quick: { asset, startTime: earlier },
-      ...once(2) ? {} : { tokens: { yes: txHash(2_000_000 + 2 * n), no: txHash(2_000_001 + 2 * n) } },
-    };
+    return newCommand('OpenMarket', {
+      ifOver: once(5) ? 'reject' : 'close', at: now, marketId: id, question: 'Up?', contractAddress: traderAddress(9_500),
+      maker: traderAddress(400), expiration: earlier + GRID_S * (once(10) ? 0 : 1 + below(2)), chainId: 1 + below(2), marketKind: 'quick',
+      quick: { asset, startTime: earlier }, ...once(2) ? {} : { tokens: { yes: txHash(2_000_000 + 2 * n), no: txHash(2_000_001 + 2 * n) } },
+    });
   }
 
   function price({ asset, start }: (typeof markets)[number]): Command {
     const publishedAt = (start + GRID_S * below(3)) * 1_000 + below(16_000);
-    return { kind: 'RecordPrice', v: 1, at: now, asset, source: 'late', rank: below(3), price: String(1 + below(3)), publishedAt };
+    return newCommand('RecordPrice', { at: now, asset, source: 'late', rank: below(3), price: String(1 + below(3)), publishedAt });
   }
 
   function late(): Command {
     const market = markets.length === 0 || once(3) ? undefined : pick(markets);
     if (market === undefined) return open();
-    if (once(2)) return { kind: 'AdvanceClock', v: 1, at: now };
+    if (once(2)) return newCommand('AdvanceClock', { at: now });
     if (once(2)) return price(market);
-    const end = { v: 1, at: now, marketId: market.id } as const;
-    return once(2) ? { kind: 'HalveMarket', ...end } : { kind: 'ResolveMarket', ...end, winningOutcome: once(2) ? 0 : 1 };
+    const end = { at: now, marketId: market.id };
+    return once(2) ? newCommand('HalveMarket', { ...end }) : newCommand('ResolveMarket', { ...end, winningOutcome: once(2) ? 0 : 1 });
   }
 
   return {

@@ -3,6 +3,7 @@ import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { CancelAfter, CancelAll, Command, FailFill, PlaceOrder } from '../../engine/records/commands.js';
 import type { FillMatched, OrderAccepted } from '../../engine/records/events.js';
 import { ALL_MARKETS, BUY } from '../../engine/records/fields.js';
+import { newCommand } from './commands.js';
 import { createDice, txHash, UINT64_MAX, type Dice, type Profile, type RandomCommands } from './random-commands.js';
 import { createLateCommands } from './random-late-markets.js';
 
@@ -66,22 +67,22 @@ function request(memory: Memory): Command {
   const { orderHash, trader, marketId, size } = pick(accepted.slice(once(2) ? 0 : -10));
   const chainId = once(20) ? 1 + below(2) : markets.get(marketId) ?? 1;
   const deadline = String(Math.floor(now / 1_000) + pick([0, 1, 5, 60]));
-  const head = { v: 1, at: 0 } as const;
+  const head = { at: 0 };
   const asked = { ...head, chainId, trader, ...once(4) ? {} : { deadline } };
   switch (below(8)) {
     case 0: case 1: {
       const orderHashes = Array.from({ length: 1 + below(6) }, () => once(10) ? txHash(below(100)) : pick(accepted).orderHash);
-      return { kind: 'CancelOrders', ...asked, orderHashes: once(3) ? [...orderHashes, orderHash, orderHash] : orderHashes };
+      return newCommand('CancelOrders', { ...asked, orderHashes: once(3) ? [...orderHashes, orderHash, orderHash] : orderHashes });
     }
-    case 2: return remembered(memory, { kind: 'CancelAll', ...asked, marketId: once(3) ? ALL_MARKETS : once(20) ? txHash(1) : marketId });
-    case 3: return remembered(memory, { kind: 'CancelAfter', ...asked, seconds: pick([0, 1, 1, 2, 5]) });
-    case 4: return signed.length === 0 ? { kind: 'AdvanceClock', ...head } : pick(signed);
+    case 2: return remembered(memory, newCommand('CancelAll', { ...asked, marketId: once(3) ? ALL_MARKETS : once(20) ? txHash(1) : marketId }));
+    case 3: return remembered(memory, newCommand('CancelAfter', { ...asked, seconds: pick([0, 1, 1, 2, 5]) }));
+    case 4: return signed.length === 0 ? newCommand('AdvanceClock', { ...head }) : pick(signed);
     default: {
       const some = 1n + BigInt(below(2 ** 31)) * BigInt(size) / BigInt(2 ** 31);
-      return {
-        kind: 'ReduceOrder', ...head, orderHash, size: once(10) ? size : once(30) ? UINT64_MAX : String(some),
+      return newCommand('ReduceOrder', {
+        ...head, orderHash, size: once(10) ? size : once(30) ? UINT64_MAX : String(some),
         ...once(4) ? {} : { trader: once(20) ? pick(accepted).trader : trader, deadline },
-      };
+      });
     }
   }
 }
@@ -109,5 +110,5 @@ function learn({ postOnly, due, once, accepted, markets }: Memory, { events }: C
 
 /** A fill's failure because of its taker, stamped when it is given. */
 function failure({ fill, takerSide }: FillMatched, reason: FailFill['reason']): FailFill {
-  return { kind: 'FailFill', v: 2, at: 0, fill, txHash: txHash(fill), reason, culprit: takerSide === BUY ? 'buyer' : 'seller', countDefault: true };
+  return newCommand('FailFill', { at: 0, fill, txHash: txHash(fill), reason, culprit: takerSide === BUY ? 'buyer' : 'seller' });
 }

@@ -1,6 +1,7 @@
 /** Random commands of the relayer among those of chains and traders: requests that are repeated, submitted twice, and ended too early. */
 import type { Command } from '../../engine/records/commands.js';
 import type { Claim, RelayAction } from '../../engine/records/fields.js';
+import { newCommand } from './commands.js';
 import { createDice, marketId, traderAddress, txHash, type Dice, type Profile, type RandomCommands } from './random-commands.js';
 import { createChainCommands } from './random-facts.js';
 
@@ -28,20 +29,20 @@ export function createRelayCommands(seed: number, profile: Profile): RandomComma
 }
 
 function relayCommand({ below, once }: Dice, now: number): Command {
-  const head = { v: 1, at: once(20) ? Math.max(0, now - below(5_000)) : now } as const;
+  const head = { at: once(20) ? Math.max(0, now - below(5_000)) : now };
   const n = below(REQUEST_IDS);
   const named = { requestId: marketId(700_000 + n), chainId: once(10) ? 1 + below(3) : 1 + (n % 2) };
   switch (below(3)) {
-    case 0: return {
-      kind: 'RequestRelay', ...head, ...named, action: relayActions[below(relayActions.length)]!, owner: traderAddress(below(4)),
+    case 0: return newCommand('RequestRelay', {
+      ...head, ...named, action: relayActions[below(relayActions.length)]!, owner: traderAddress(below(4)),
       claims: Array.from({ length: once(2) ? 0 : 1 + below(once(5) ? 20 : 2) }, (_, i) => claim(i, below, once)),
-    };
-    case 1: return { kind: 'SubmitRelay', ...head, ...named, txHash: txHash(below(1_000)) };
-    default: return {
-      kind: 'EndRelay', ...head, ...named, ...(once(4) ? {} : { txHash: txHash(below(1_000)) }),
+    });
+    case 1: return newCommand('SubmitRelay', { ...head, ...named, txHash: txHash(below(1_000)) });
+    default: return newCommand('EndRelay', {
+      ...head, ...named, ...(once(4) ? {} : { txHash: txHash(below(1_000)) }),
       results: Array.from({ length: 1 + below(once(5) ? 20 : 2) }, () => (
         once(3) ? { succeeded: false, reason: once(2) ? 'Ünïcode “reason”' : 'reverted' } : { succeeded: !once(10) })),
-    };
+    });
   }
 }
 

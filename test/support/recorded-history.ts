@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { encodeCommand, encodeOutcome, recordId } from '../../engine/records/codec.js';
 import type { Event } from '../../engine/records/events.js';
 import type { Log, LogRecord, Stream } from '../../engine/log/log.js';
+import { newCommand } from './commands.js';
 
 export interface RecordedHistory extends Log {
   readonly records: Record<Stream, LogRecord[]>;
@@ -16,7 +17,7 @@ export function recordedHistory(outcomes: number, commands = outcomes, padding =
   const digests: string[] = [];
   let digest = Buffer.alloc(32);
   for (let position = 0; position < commands; position++) {
-    const command = encodeCommand({ kind: 'AdvanceClock', v: 1, at: 1_000 + position });
+    const command = encodeCommand(newCommand('AdvanceClock', { at: 1_000 + position }));
     records.commands.push({ position, id: recordId(String(position)), data: command });
     if (position >= outcomes) continue;
     const rejected: Event = { type: 'CommandRejected', v: 1, code: 'unknown_order', subject: `é ","digest" ${position}${' '.repeat(padding)}` };

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
-import { onDatabase, urlOf } from './postgres-cluster.js';
+import { urlOf } from './postgres.js';
+import { onDatabase } from './sql.js';
 import { startTcpProxy } from './tcp-proxy.js';
 
 export interface ReplicatedPostgres {

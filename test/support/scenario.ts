@@ -5,6 +5,7 @@ import type { CancelOrder, Command, OpenMarket, PlaceOrder } from '../../engine/
 import type { CancelReason, Event, FillMatched, OrderTermsSet, RejectionCode } from '../../engine/records/events.js';
 import { BUY, SELL, YES, type ChainFact, type Culprit, type FailureReason, type Side } from '../../engine/records/fields.js';
 import type { ComparedEngine } from '../reference/compared-engines.js';
+import { newCommand } from './commands.js';
 
 /** Second 0 of every scenario, in seconds since the Unix epoch. Times in scenarios count from here. */
 export const ZERO_S = 1_700_000_000;
@@ -86,10 +87,10 @@ interface MarketTerms extends When, ReportedFact {
 }
 
 export function open(market: string, terms: MarketTerms = {}): Deed {
-  return (story) => ({
-    kind: 'OpenMarket', v: 3, at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', category: 'general',
-    ifOver: terms.ifOver ?? 'close', contractAddress: address(market), maker: address('maker'), expiration: ZERO_S + (terms.expiration ?? 86_400), chainId: terms.chainId ?? 1,
-    marketKind: 'standard',
+  return (story) => newCommand('OpenMarket', {
+    at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', ifOver: terms.ifOver ?? 'close',
+    contractAddress: address(market), maker: address('maker'), expiration: ZERO_S + (terms.expiration ?? 86_400),
+    chainId: terms.chainId ?? 1,
     ...(terms.tokens === undefined ? {} : { tokens: { yes: bytes32(terms.tokens[0]), no: bytes32(terms.tokens[1]) } }),
     ...(terms.quick === undefined ? {} : { quick: { asset: terms.quick[0], startTime: ZERO_S + terms.quick[1] } }), ...factOf(terms),
   });
@@ -114,12 +115,12 @@ export interface Terms extends When {
 function place(order: string, side: Side, [trader, size, price]: readonly [string, Amount, number], terms: Terms): Deed {
   return (story) => {
     const { expiration = 3_600 } = terms;
-    const placed: PlaceOrder = {
-      kind: 'PlaceOrder', v: 2, at: stamp(story, terms), orderHash: bytes32(order), marketId: bytes32(terms.market ?? 'M'), trader: address(trader),
-      side, outcome: terms.outcome ?? YES, price, size: String(size), nonce: String(terms.nonce ?? 1_000 + story.position),
+    const placed: PlaceOrder = newCommand('PlaceOrder', {
+      at: stamp(story, terms), orderHash: bytes32(order), marketId: bytes32(terms.market ?? 'M'), trader: address(trader), side,
+      outcome: terms.outcome ?? YES, price, size: String(size), nonce: String(terms.nonce ?? 1_000 + story.position),
       expiration: typeof expiration === 'bigint' ? String(expiration) : String(ZERO_S + expiration), signature: `0x${'5'.repeat(130)}`,
       ...askedIn(terms),
-    };
+    });
     return placed;
   };
 }
@@ -147,9 +148,9 @@ export function again(order: string, when: Terms = {}): Deed {
 
 export function cancel(order: string, asked: When & ReportedFact & { market?: string; side?: Side; trader?: string } = {}): Deed {
   return (story) => {
-    const command: CancelOrder = {
-      kind: 'CancelOrder', v: 1, at: stamp(story, asked), orderHash: bytes32(order), marketId: bytes32(asked.market ?? 'M'), ...factOf(asked),
-    };
+    const command: CancelOrder = newCommand('CancelOrder', {
+      at: stamp(story, asked), orderHash: bytes32(order), marketId: bytes32(asked.market ?? 'M'), ...factOf(asked),
+    });
     if (asked.side !== undefined) command.side = asked.side;
     if (asked.trader !== undefined) command.trader = address(asked.trader);
     return command;
@@ -157,22 +158,22 @@ export function cancel(order: string, asked: When & ReportedFact & { market?: st
 }
 
 export function clock(at: number): Deed {
-  return (story) => ({ kind: 'AdvanceClock', v: 1, at: stamp(story, { at }) });
+  return (story) => newCommand('AdvanceClock', { at: stamp(story, { at }) });
 }
 
 export function settle(fill: number, when: When & ReportedFact = {}): Deed {
-  return (story) => ({ kind: 'SettleFill', v: 1, at: stamp(story, when), fill, txHash: TX_HASH, ...factOf(when) });
+  return (story) => newCommand('SettleFill', { at: stamp(story, when), fill, txHash: TX_HASH, ...factOf(when) });
 }
 
 /** A failure that counts as nobody's default, as in histories from before defaults. */
 export function fail(fill: number, reason: FailureReason, culprit: Culprit, when: When & ReportedFact & { countDefault?: boolean } = {}): Deed {
   const { countDefault = false } = when;
-  return (story) => ({ kind: 'FailFill', v: 2, at: stamp(story, when), fill, txHash: TX_HASH, reason, culprit, countDefault, ...factOf(when) });
+  return (story) => newCommand('FailFill', { at: stamp(story, when), fill, txHash: TX_HASH, reason, culprit, countDefault, ...factOf(when) });
 }
 
 /** Any other command, as it is but for its time. */
-export function tell(command: Untimed<Command>, when: When = {}): Deed {
-  return (story) => ({ ...command, v: 1, at: stamp(story, when) }) as Command;
+export function tell({ kind, ...fields }: Untimed<Command>, when: When = {}): Deed {
+  return (story) => newCommand(kind, { ...fields, at: stamp(story, when) } as never);
 }
 
 type Untimed<T> = T extends Command ? Omit<T, 'v' | 'at'> : never;

@@ -1,6 +1,6 @@
 /**
  * Looks for secrets in everything that services started by tests write, and fails the mocha run that has found one. Tests start services
- * at two places: as processes (`service-process.ts`) and in their own process (`exchange-stack.ts`); both hand every line to this.
+ * at two places: as processes (`service-process.ts`) and in their own process (`exchange.ts`); both hand every line to this.
  */
 import assert from 'node:assert/strict';
 import { HDNodeWallet, Mnemonic } from 'ethers';

@@ -1,6 +1,8 @@
-/** What traders ask before and after they trade: candles, a ticker, what an order would do, and whether orders are taken. */
+/** A trader's way through the endpoints: what is asked before and after a trade, and what is asked of several orders. */
 import assert from 'node:assert/strict';
-import type { ExchangeStack } from './exchange-stack.js';
+import { Wallet, id, type TypedDataField } from 'ethers';
+import { alice, lower, signedBody, type ExchangeStack } from '../harness/exchange.js';
+import { newCommand } from './commands.js';
 
 interface TradedMarket { readonly marketId: string; readonly sent: string; readonly position: number }
 
@@ -18,4 +20,45 @@ export async function traderReads(exchange: ExchangeStack, { marketId, sent, pos
   const { body } = await exchange.request('POST', '/api/v1/orders/check', { body: JSON.stringify({ order: { ...order, nonce: 4_711 } }) });
   assert.deepEqual([body['accepted'], body['filledSize'], body['restingSize']], [true, 0, Number(order.size)]);
   assert.deepEqual(await exchange.get('/api/v1/status'), { status: 'open', reason: null, detail: null, plannedHalts: [] });
+}
+
+const SHARE = 1_000_000;
+
+/** Compares every answer as a whole. Resolves with the log position of the last request. */
+export async function controlOrders(exchange: ExchangeStack): Promise<number> {
+  const { signing: { domain } } = exchange;
+  const market = id('end to end: control');
+  await exchange.record(newCommand('OpenMarket', {
+    at: Date.now(), marketId: market, question: 'Will it hold?', contractAddress: `0x${'e7'.repeat(20)}`, maker: lower(alice),
+    expiration: 2_000_000_000, chainId: 31_337,
+  }));
+  const dave = new Wallet(id('exchange: dave'));
+  const deadline = Math.floor(Date.now() / 1_000) + 600;
+  const { orderTypes } = await exchange.get('/api/v1/config') as { orderTypes: Record<string, TypedDataField[]> };
+  const post = async (path: string, body: object) => exchange.request('POST', path, { body: JSON.stringify(body) });
+  const sign = (type: string, message: object) => dave.signTypedData(domain, { [type]: orderTypes[type]! }, message);
+  const signed = async (type: string, message: object) => ({ ...message, signature: await sign(type, message) });
+  const bodies = await Promise.all([1, 2, 3].map((nonce) => signedBody(exchange.signing, dave, { marketId: market, nonce, price: 1_000 * nonce })));
+  const batch = await post('/api/v1/orders/batch', { orders: bodies.map((body) => JSON.parse(body) as object) });
+  const { results } = batch.body as unknown as { results: { status: number; body: { orderHash: string } }[] };
+  assert.deepEqual(results.map(({ status }) => status), [200, 200, 200]);
+  const [first, second] = results.map(({ body }) => body.orderHash) as [string, string];
+  const signature = await sign('ReduceOrder', { orderHash: first, trader: dave.address, size: SHARE, deadline });
+  const reduced = await post(`/api/v1/orders/${first}/reduce`, { size: SHARE, deadline, signature });
+  assert.deepEqual(reduced.body, { status: 'reduced', orderHash: first, size: SHARE });
+  const some = await post('/api/v1/orders/cancel', await signed('CancelOrders', { orderHashes: [second], trader: dave.address, deadline }));
+  assert.deepEqual(some.body, { results: [{ status: 200, body: { status: 'cancelled', orderHash: second, filledSize: 0, remainingSize: 10 * SHARE } }] });
+  const armed = await post('/api/v1/orders/cancel-after', await signed('CancelAfter', { trader: dave.address, seconds: 600, deadline }));
+  assert.equal(armed.body['status'], 'armed');
+  const all = await post('/api/v1/orders/cancel-all', await signed('CancelAll', { trader: dave.address, marketId: market, deadline }));
+  assert.deepEqual(all.body, { status: 'cancelled', trader: lower(dave), chainId: 31_337, marketId: market, cancelled: 2 });
+  const { history, size } = await exchange.get(`/api/v1/orders/${first}`, all.position) as unknown as { history: { type: string; size: number }[]; size: number };
+  assert.deepEqual([size, history.map(({ type, size: of }) => [type, of])], [SHARE, [['accepted', 10 * SHARE], ['reduced', SHARE], ['cancelled', SHARE]]]);
+  return all.position;
+}
+
+/** The ids of all operations that the service documents. */
+export async function operationsOf(exchange: ExchangeStack): Promise<string[]> {
+  const { paths } = await exchange.get('/openapi.json') as { paths: Record<string, Record<string, { operationId: string }>> };
+  return Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
 }

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { id } from 'ethers';
 import { projections } from '../../projections/catalogue.js';
-import { alice, bob, cancelHeaders, carol, exchangeStack, EXPIRATION, lower, type ExchangeStack, type Placed } from '../support/exchange-stack.js';
-import { controlOrders, operationsOf } from '../support/order-control.js';
-import { traderReads } from '../support/trader-reads.js';
+import { newCommand } from '../support/commands.js';
+import { alice, bob, cancelHeaders, carol, exchangeStack, EXPIRATION, lower, type ExchangeStack, type Placed } from '../harness/exchange.js';
+import { traderReads, controlOrders, operationsOf } from '../support/trader-reads.js';
 import { until } from '../support/until.js';
 
 const CHAIN = 'chain_id=31337';
@@ -159,8 +159,8 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read(`/api/v1/users/${alice.address}/positions?${CHAIN}`), { positions: [] });
 
     last = await exchange.record(
-      { kind: 'SubmitSettlement', v: 1, at, chainId: 31_337, txHash: FIRST_TX, fills: [1, 0] },
-      { kind: 'SubmitSettlement', v: 1, at, chainId: 31_337, txHash: BUMPED_TX, fills: [0, 1] },
+      newCommand('SubmitSettlement', { at, chainId: 31_337, txHash: FIRST_TX, fills: [1, 0] }),
+      newCommand('SubmitSettlement', { at, chainId: 31_337, txHash: BUMPED_TX, fills: [0, 1] }),
     );
     const sent = { ...waiting, isBatch: true, txHash: BUMPED_TX, settlementStatus: 'pending' };
     assert.deepEqual(await read('/api/v1/pending-trades'), {
@@ -174,7 +174,7 @@ describe('the exchange, end to end', () => {
     const { activity } = await read(`/api/v1/activity/${rain.id}`) as { activity: { txHash: string; settlementStatus: string }[] };
     assert.deepEqual(activity.map(({ txHash, settlementStatus }) => [txHash, settlementStatus]), Array(2).fill([BUMPED_TX, 'pending']));
 
-    last = await exchange.record(...[0, 1].map((fill) => ({ kind: 'SettleFill' as const, v: 1 as const, at, fill, txHash: FIRST_TX })));
+    last = await exchange.record(...[0, 1].map((fill) => newCommand('SettleFill', { at, fill, txHash: FIRST_TX })));
     assert.deepEqual(await read('/api/v1/pending-trades'), { pendingTrades: [], count: 0 });
     const { status, replacedBy, batchIndex } = await read(`/api/v1/settlements/${FIRST_TX}`);
     assert.deepEqual([status, replacedBy, batchIndex], ['confirmed', null, 0]);
@@ -283,8 +283,8 @@ describe('the exchange, end to end', () => {
     await exchange.place(bob, { price: 400_000, size: SHARE });
     const at = Date.now();
     last = await exchange.record(
-      { kind: 'FailFill', v: 2, countDefault: false, at, fill: 2, txHash: id('failed'), reason: 'seller_not_approved', culprit: 'seller' },
-      { kind: 'AdvanceClock', v: 1, at },
+      newCommand('FailFill', { countDefault: false, at, fill: 2, txHash: id('failed'), reason: 'seller_not_approved', culprit: 'seller' }),
+      newCommand('AdvanceClock', { at }),
     );
     const { failedTrades, count } = await read('/api/v1/failed-trades') as { failedTrades: { timestamp: string }[]; count: number };
     const [{ timestamp }] = failedTrades as [{ timestamp: string }];
@@ -304,11 +304,11 @@ describe('the exchange, end to end', () => {
   it('shows the winner, the payouts and the assertion of a market, and refuses to sync without a chain', async () => {
     const { rain, sun } = exchange;
     const at = Date.now();
-    last = await exchange.record({ kind: 'ResolveMarket', v: 1, at, marketId: sun.id, winningOutcome: 1 },
-      { kind: 'RecordRedemption', v: 1, at, marketId: sun.id, user: lower(carol), payout: '18446744073709551616', txHash: id('paid') },
-      { kind: 'RecordProposal', v: 1, at, marketId: rain.id, assertionId: id('assertion'), proposer: lower(bob), outcome: 1, bond: '500000000',
-        assertionTime: rain.expiration, expirationTime: rain.expiration + 7_200 },
-      { kind: 'AdvanceClock', v: 1, at });
+    last = await exchange.record(newCommand('ResolveMarket', { at, marketId: sun.id, winningOutcome: 1 }),
+      newCommand('RecordRedemption', { at, marketId: sun.id, user: lower(carol), payout: '18446744073709551616', txHash: id('paid') }),
+      newCommand('RecordProposal', { at, marketId: rain.id, assertionId: id('assertion'), proposer: lower(bob), outcome: 1, bond: '500000000',
+        assertionTime: rain.expiration, expirationTime: rain.expiration + 7_200 }),
+      newCommand('AdvanceClock', { at }));
     assert.deepEqual(await read(`/api/v1/resolution/${sun.id}`), { marketId: sun.id, expired: true, resolved: true, winningOutcome: 1 });
     assert.deepEqual(await read(`/api/v1/resolution/${rain.id}`), {
       marketId: rain.id, expired: false, resolved: false, assertion: {
@@ -326,19 +326,19 @@ describe('the exchange, end to end', () => {
   it('shows the redemptions that the relayer was asked for, until they are paid, and those that failed', async () => {
     const { sun } = exchange;
     const at = Date.now();
-    const relayed = { v: 1, at, requestId: id('request'), chainId: 31_337 } as const;
+    const relayed = { at, requestId: id('request'), chainId: 31_337 };
     const claim = {
       txHash: id('redemption'), userAddress: lower(carol), marketAddress: sun.contractAddress, marketId: sun.id, payout: 2n ** 64n, winningOutcome: 1,
       submittedAt: Math.floor(at / 1_000), chainId: 31_337,
     };
     const claims = [{ marketId: sun.id, payout: String(2n ** 64n), winningOutcome: 1 as const }];
-    last = await exchange.record({ kind: 'RequestRelay', ...relayed, action: 'ctf-redemption', owner: lower(carol), claims },
-      { kind: 'SubmitRelay', ...relayed, txHash: id('redemption') });
+    last = await exchange.record(newCommand('RequestRelay', { ...relayed, action: 'ctf-redemption', owner: lower(carol), claims }),
+      newCommand('SubmitRelay', { ...relayed, txHash: id('redemption') }));
     assert.deepEqual(await read('/api/v1/pending-claims'), { pendingClaims: [claim], count: 1 });
     assert.deepEqual(await read('/api/v1/pending-claims?limit=1&after=100000'), { pendingClaims: [], count: 0 });
-    last = await exchange.record({ kind: 'EndRelay', ...relayed, txHash: id('redemption'), results: [{ succeeded: false, reason: 'reverted' }] },
-      { kind: 'RequestRelay', ...relayed, requestId: id('another'), action: 'ctf-redemption', owner: lower(carol), claims },
-      { kind: 'RecordRedemption', v: 1, at, marketId: sun.id, user: lower(carol), payout: '1', txHash: id('paid again') });
+    last = await exchange.record(newCommand('EndRelay', { ...relayed, txHash: id('redemption'), results: [{ succeeded: false, reason: 'reverted' }] }),
+      newCommand('RequestRelay', { ...relayed, requestId: id('another'), action: 'ctf-redemption', owner: lower(carol), claims }),
+      newCommand('RecordRedemption', { at, marketId: sun.id, user: lower(carol), payout: '1', txHash: id('paid again') }));
     assert.deepEqual(await read('/api/v1/pending-claims'), { pendingClaims: [], count: 0 });
     const failedClaims = [{ ...claim, reason: 'reverted', failedAt: claim.submittedAt }];
     assert.deepEqual(await read('/api/v1/failed-claims'), { failedClaims, count: 1 });
@@ -349,11 +349,11 @@ describe('the exchange, end to end', () => {
     const at = Date.now();
     const startTime = Math.floor(at / 1_000) - 10;
     const [marketId, contractAddress] = [id('quick'), `0x${'9c'.repeat(20)}`];
-    const price = { kind: 'RecordPrice', v: 1, at, asset: 'BTC', source: 'pyth', rank: 0, price: '6141000000000', publishedAt: startTime * 1_000 } as const;
-    last = await exchange.record({
-      kind: 'OpenMarket', v: 3, ifOver: 'close', at, marketId, question: 'Up?', description: '', category: 'general', contractAddress, maker: lower(bob),
-      expiration: startTime + 900, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime },
-    }, price);
+    const price = newCommand('RecordPrice', { at, asset: 'BTC', source: 'pyth', rank: 0, price: '6141000000000', publishedAt: startTime * 1_000 });
+    last = await exchange.record(newCommand('OpenMarket', {
+      at, marketId, question: 'Up?', contractAddress, maker: lower(bob), expiration: startTime + 900, chainId: 31_337, marketKind: 'quick',
+      quick: { asset: 'BTC', startTime },
+    }), price);
     const strike = { price: 6_141_000_000_000, priceUSD: 61_410 };
     const record = { ...strike, timestamp: startTime, source: 'https://hermes.pyth.network' };
     assert.deepEqual(await read('/api/v1/prices/btc'), record);
@@ -367,7 +367,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read('/api/v1/quick-markets/ETH?chain_id=31337'), { active: false, asset: 'ETH', quickMarket: null, bestAskPrice: 0 });
     const history = (fields: object) => ({ asset: 'BTC', history: [{ ...quickMarket, endPrice: null, outcome: null, payment: 'none', ...fields }] });
     assert.deepEqual(await read('/api/v1/quick-markets/BTC/history'), history({}));
-    last = await exchange.record({ kind: 'HalveMarket', v: 1, at, marketId }, { kind: 'AdvanceClock', v: 1, at });
+    last = await exchange.record(newCommand('HalveMarket', { at, marketId }), newCommand('AdvanceClock', { at }));
     assert.deepEqual(await read('/api/v1/quick-markets/BTC/history'), history({ resolved: true, payment: 'half' }));
     assert.deepEqual(await read(`/api/v1/resolution/${marketId}`), { marketId, expired: true, resolved: true, halved: true });
     await exchange.refused('unknown_asset', 'GET', '/api/v1/prices/DOGE');

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { Signature, ZeroHash, id, type HDNodeWallet } from 'ethers';
 import type { Command } from '../../engine/records/commands.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
+import { newCommand } from '../support/commands.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, eventsOf, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { exchangeStack, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
+import { exchangeStack, type ExchangeStack, type Fields } from '../harness/exchange.js';
 import { resolutionActs } from '../support/resolution-acts.js';
 import { BOND } from '../support/signed-resolutions.js';
 
@@ -156,7 +157,7 @@ describe('a market\'s life at the exchange on a chain', function () {
       });
     };
     const relayed = async (...commands: Command[]) => { last = Math.max(last, await exchange.record(...commands)); };
-    const named = () => ({ v: 1, at: Date.now(), requestId, chainId: TEST_CHAIN_ID } as const);
+    const named = () => ({ at: Date.now(), requestId, chainId: TEST_CHAIN_ID });
 
     it('is asked of the relayer: the claims are pending, in the latest transaction', async () => {
       await node.mint(user, BigInt(9 * ONE));
@@ -170,9 +171,9 @@ describe('a market\'s life at the exchange on a chain', function () {
       }
       last = await caughtUp(exchange, node);
       const claims = markets.map(({ marketId }) => ({ marketId, payout: String(3 * ONE), winningOutcome: 0 as const }));
-      await relayed({ kind: 'RequestRelay', ...named(), action: 'batch-ctf-redemption', owner: user.address.toLowerCase(), claims });
+      await relayed(newCommand('RequestRelay', { ...named(), action: 'batch-ctf-redemption', owner: user.address.toLowerCase(), claims }));
       assert.deepEqual(await listed('pending'), markets.map(claimOf));
-      await relayed({ kind: 'SubmitRelay', ...named(), txHash: id('stuck') });
+      await relayed(newCommand('SubmitRelay', { ...named(), txHash: id('stuck') }));
       assert.deepEqual(await listed('pending'), markets.map((market) => ({ ...claimOf(market), txHash: id('stuck') })));
     });
 
@@ -201,7 +202,7 @@ describe('a market\'s life at the exchange on a chain', function () {
 
     it('fails on the chain only where it is not paid: the others are not failed claims', async () => {
       const results = markets.map(() => ({ succeeded: false, reason: 'the transaction reverted' }));
-      await relayed({ kind: 'EndRelay', ...named(), txHash: id('stuck'), results });
+      await relayed(newCommand('EndRelay', { ...named(), txHash: id('stuck'), results }));
       assert.deepEqual(await listed('pending'), []);
       assert.deepEqual(await listed('failed'), [{ ...claimOf(markets[2]!), txHash: id('stuck'), reason: 'the transaction reverted' }]);
     });

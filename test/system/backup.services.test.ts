@@ -10,7 +10,7 @@ import { decodeOutcome } from '../../engine/records/codec.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import type { Answered } from '../support/documented-client.js';
-import { alice, bob, exchangeStack, lower, type ExchangeStack, type Placed } from '../support/exchange-stack.js';
+import { alice, bob, exchangeStack, lower, type ExchangeStack, type Placed } from '../harness/exchange.js';
 
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL('../../tools/backup.js', import.meta.url));

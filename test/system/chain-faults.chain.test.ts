@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {
   ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, eventually, readiness, settled, tradedChain, type ChainState, type TradedChain,
 } from '../support/exchange-on-chain.js';
-import { alice, bob, exchangeStack, type ExchangeStack, type Fields, type Placed } from '../support/exchange-stack.js';
+import { alice, bob, exchangeStack, type ExchangeStack, type Fields, type Placed } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {
   ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, eventually, readiness, settled,
 } from '../support/exchange-on-chain.js';
-import { alice, bob, exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { gethChain, type GethChain, type GethOptions } from '../support/geth.js';
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { decodeCommand } from '../../engine/records/codec.js';
 import { openLog } from '../../engine/log/open-log.js';
-import { alice, cancelHeaders, exchangeStack, lower, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
+import { newCommand } from '../support/commands.js';
+import { alice, cancelHeaders, exchangeStack, lower, signedBody, type ExchangeStack } from '../harness/exchange.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { testMachine, type TestMachine } from '../support/test-machine.js';
@@ -99,7 +100,7 @@ describe('the exchange on a machine with a wrong clock', () => {
   });
 
   it('starts on a history that another process has given a time far ahead, and takes no orders', async () => {
-    await exchange.record({ kind: 'AdvanceClock', v: 1, at: Date.now() + 5 * DAY_MS });
+    await exchange.record(newCommand('AdvanceClock', { at: Date.now() + 5 * DAY_MS }));
     const again = exchange = await exchange.restart();
     const { reasons } = await readiness(again);
     const expected = 'the history is already 5 days ahead of the clock: the clock is behind, or a wrong clock once wrote to the history';

@@ -1,10 +1,10 @@
 /** The whole exchange with its log, its read models and its outbox in databases of their own: none is taken for another. */
 import assert from 'node:assert/strict';
-import pg from 'pg';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 
 describe('the exchange on three databases', () => {
   let node: TradedChain;
@@ -42,13 +42,7 @@ describe('the exchange on three databases', () => {
 
 /** The schemas that are not Postgres' own. */
 async function schemasOf(url: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ name: string }>(`
-      select nspname as name from pg_namespace where nspname !~ '^pg_' and nspname not in ('public', 'information_schema') order by name`);
-    return rows.map(({ name }) => name);
-  } finally {
-    await client.end();
-  }
+  const rows = await runSql<{ name: string }>(url, `
+    select nspname as name from pg_namespace where nspname !~ '^pg_' and nspname not in ('public', 'information_schema') order by name`);
+  return rows.map(({ name }) => name);
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
 import { ONE, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { exchangeStack, signedBody, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
+import { exchangeStack, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
 
 const CONFIRMATIONS = 3;
 

@@ -1,6 +1,6 @@
 /** What the settings make of the whole exchange's address: cancels without signatures, a limit of connections per client, metrics elsewhere. */
 import assert from 'node:assert/strict';
-import { alice, exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { once, Wire } from '../support/wire.js';
 
 describe('exchange: its address', () => {

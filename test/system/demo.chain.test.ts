@@ -9,7 +9,7 @@ import { id } from 'ethers';
 import type { ConfiguredChain } from '../../command/chain/configured-chain.js';
 import type { DeployedChainOptions } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { bearerToken } from '../support/gasless-wallet.js';
 
 const QUICK_INTERVAL_S = 25;

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { within } from '../../engine/waiting.js';
 import { DirectoryInUse } from '../../service/machine/directory-lock.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
+import { runSql } from '../support/sql.js';
 import { until } from '../support/until.js';
 import { haveEnded, isRunning, killGuardOf, listProcesses, startedBy } from '../support/process-table.js';
 
@@ -89,29 +89,29 @@ describe('embedded Postgres', () => {
     const first = await start();
     assert.match(first.url, /^postgresql:\/\/postgres:[0-9a-f]{48}@%2F[\w%-]+%2Fcluster:\d+\/postgres$/);
     assert.equal(statSync(join(directory, 'cluster/password')).mode & 0o777, 0o600);
-    await query(first.url, 'create table kept (n int primary key)');
-    await query(first.url, 'insert into kept values (1)');
+    await runSql(first.url, 'create table kept (n int primary key)');
+    await runSql(first.url, 'insert into kept values (1)');
     await first.stop();
     await first.stop();
     assert.equal(isRunning(first.pid), false);
 
     const second = await start();
-    await query(second.url, 'insert into kept values (2)');
+    await runSql(second.url, 'insert into kept values (2)');
     process.kill(second.pid, 'SIGKILL');
     assert.equal((await second.ended).message, `Postgres (pid ${second.pid}) was stopped: signal SIGKILL`);
     await second.stop();
 
     const owner = startElsewhere();
     const [, url, pid] = (await owner.until(/^ready/)).split(' ');
-    await query(url!, 'insert into kept values (3)');
+    await runSql(url!, 'insert into kept values (3)');
     killGuardOf(Number(pid));
     await killed(owner.child);
     assert.equal(isRunning(Number(pid)), true, 'the test needs the orphan');
 
     const third = await start();
     assert.equal(isRunning(Number(pid)), false);
-    assert.deepEqual(await query(third.url, 'select n from kept order by n'), [{ n: 1 }, { n: 2 }, { n: 3 }]);
-    await assert.rejects(query(third.url.replace(/postgres:[0-9a-f]+@/, 'postgres:wrong@'), 'select 1'), /password authentication failed/);
+    assert.deepEqual(await runSql(third.url, 'select n from kept order by n'), [{ n: 1 }, { n: 2 }, { n: 3 }]);
+    await assert.rejects(runSql(third.url.replace(/postgres:[0-9a-f]+@/, 'postgres:wrong@'), 'select 1'), /password authentication failed/);
   });
 
   for (const [where, folders] of [['a folder', []], ['a folder that is closed to everybody else', ['closed', 'data']]] as const) {
@@ -121,12 +121,12 @@ describe('embedded Postgres', () => {
       await hasCluster();
       const owner = startElsewhere();
       const [, url, pid] = (await owner.until(/^ready/)).split(' ');
-      await query(url!, 'create table kept as select 1 as n');
+      await runSql(url!, 'create table kept as select 1 as n');
       const left = startedBy(owner.child.pid!);
       assert.ok(left.some((each) => each.pid === Number(pid)));
       await killed(owner.child);
       await haveEnded(left.map((each) => each.pid));
-      assert.deepEqual(await query((await start()).url, 'select n from kept'), [{ n: 1 }]);
+      assert.deepEqual(await runSql((await start()).url, 'select n from kept'), [{ n: 1 }]);
     });
   }
 
@@ -134,13 +134,13 @@ describe('embedded Postgres', () => {
     await hasCluster();
     const server = await start();
     assert.match(server.tcpUrl, /@127\.0\.0\.1:\d+\/postgres$/);
-    assert.deepEqual(await query(server.tcpUrl, 'select 1 as one'), [{ one: 1 }]);
+    assert.deepEqual(await runSql(server.tcpUrl, 'select 1 as one'), [{ one: 1 }]);
     await server.stop();
     directory = join(directory, 'd'.repeat(100));
     await hasCluster();
     const long = await start();
     assert.equal(long.url, long.tcpUrl);
-    assert.deepEqual(await query(long.url, 'select 1 as one'), [{ one: 1 }]);
+    assert.deepEqual(await runSql(long.url, 'select 1 as one'), [{ one: 1 }]);
   });
 
   it('runs below a folder that is closed to everybody else, as root has one', async () => {
@@ -148,7 +148,7 @@ describe('embedded Postgres', () => {
     mkdirSync(closed, { mode: 0o700 });
     directory = join(closed, 'data');
     const server = await start();
-    assert.deepEqual(await query(server.url, 'select 1 as one'), [{ one: 1 }]);
+    assert.deepEqual(await runSql(server.url, 'select 1 as one'), [{ one: 1 }]);
     assert.equal(statSync(closed).mode & 0o777, 0o700, 'it is closed still');
   });
 
@@ -158,7 +158,7 @@ describe('embedded Postgres', () => {
     await assert.rejects(start(), (error: Error) => error instanceof DirectoryInUse && error.message.includes(`process ${owner.child.pid}:`));
     const [, url] = (await owner.until(/^ready/)).split(' ');
     await assert.rejects(start(), DirectoryInUse);
-    assert.deepEqual(await query(url!, 'select 1 as one'), [{ one: 1 }]);
+    assert.deepEqual(await runSql(url!, 'select 1 as one'), [{ one: 1 }]);
   });
 
   it('makes the cluster anew when its owner was killed during initdb', async () => {
@@ -171,14 +171,14 @@ describe('embedded Postgres', () => {
     writeFileSync(join(directory, 'making-abc/PG_VERSION'), '18\n');
 
     const server = await start();
-    assert.deepEqual(await query(server.url, 'select 1 as one'), [{ one: 1 }]);
+    assert.deepEqual(await runSql(server.url, 'select 1 as one'), [{ one: 1 }]);
     assert.deepEqual(readdirSync(directory).sort(), ['cluster', 'lock']);
   });
 
   it('starts though the number in the pid file of a killed Postgres is now somebody else\'s', async () => {
     await hasCluster();
     const first = await start();
-    await query(first.url, 'create table kept as select 1 as n');
+    await runSql(first.url, 'create table kept as select 1 as n');
     process.kill(first.pid, 'SIGKILL');
     await first.ended;
     await first.stop();
@@ -188,7 +188,7 @@ describe('embedded Postgres', () => {
     const pidFile = join(directory, 'cluster/postmaster.pid');
     writeFileSync(pidFile, readFileSync(pidFile, 'utf8').replace(/^\d+/, String(somebody.pid)));
     const second = await start();
-    assert.deepEqual(await query(second.url, 'select n from kept'), [{ n: 1 }]);
+    assert.deepEqual(await runSql(second.url, 'select n from kept'), [{ n: 1 }]);
     assert.equal(isRunning(somebody.pid!), true);
   });
 
@@ -207,16 +207,4 @@ async function killed(child: ChildProcess): Promise<void> {
   const died = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGKILL');
   await died;
-}
-
-async function query(url: string, sql: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  // A killed server ends the connection before end() does.
-  client.on('error', () => undefined);
-  try {
-    return (await client.query(sql)).rows as unknown[];
-  } finally {
-    await client.end();
-  }
 }

@@ -4,7 +4,7 @@ import { readHistory, replays, eventsOf, type History } from '../support/crash-c
 import { administer } from '../support/eventstore-admin.js';
 import { startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
 import { startEventStoreServer } from '../support/eventstore-server.js';
-import { alice, bob, exchangeStack, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, exchangeStack, signedBody, type ExchangeStack } from '../harness/exchange.js';
 import { until, within } from '../support/until.js';
 
 /** An order that was acknowledged, and the log position of its answer. */

@@ -4,7 +4,7 @@ import { Wallet, id } from 'ethers';
 import {
   ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, eventually, merge, permitOf, settled, tradedChain, type TradedChain,
 } from '../support/exchange-on-chain.js';
-import { alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack, type Placed } from '../support/exchange-stack.js';
+import { alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack, type Placed } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 
 const CHAIN = 'chain_id=31337';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {
   ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, eventually, merge, permitOf, readiness, settled,
 } from '../support/exchange-on-chain.js';
-import { alice, bob, carol, exchangeStack, signedBody, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
+import { alice, bob, carol, exchangeStack, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
 import { GETH_CHAIN_ID, gethChain, type GethChain } from '../support/geth.js';

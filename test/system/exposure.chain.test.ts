@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
 import { ONE, caughtUp, eventsOf, eventually, permitOf, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, carol, exchangeStack, signedBody, type ExchangeStack, type Fields, type Placed } from '../support/exchange-stack.js';
+import { alice, bob, carol, exchangeStack, signedBody, type ExchangeStack, type Fields, type Placed } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {
   ONE, assertPositionsAreBalances, caughtUp, eventsOf, eventually, readiness, settled, tradedChain, type TradedChain,
 } from '../support/exchange-on-chain.js';
-import { alice, bob, exchangeStack, signedBody, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
+import { alice, bob, exchangeStack, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
 import type { DeployedMarket, Receipt } from '../support/deployed-chain.js';
 
 const DIGEST = `0x${'de'.repeat(32)}`;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, eventsOf, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 
 const LIMIT = 3_000_000_000n;
 

@@ -4,7 +4,8 @@ import { once as event } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { id } from 'ethers';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
-import { EXPIRATION, alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
+import { newCommand } from '../support/commands.js';
+import { EXPIRATION, alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
 
 const MAX_PRICE_STREAMS = 20;
 const MAX_PRICE_STREAMS_PER_ADDRESS = 2;
@@ -32,9 +33,9 @@ describe('the exchange: limits that clients are told', function () {
     exchange.refused(code, 'POST', '/api/v1/orders', { body: await body(wallet, fields) });
 
   /** An order that is recorded past the intake, which has the limits. */
-  const order = (n: number, fields: Partial<PlaceOrder>): Command => ({
-    kind: 'PlaceOrder', v: 2, at: Date.now(), orderHash: id(`limits ${n}`), marketId: exchange.rain.id, trader: trader(0), side: 1, outcome: 0,
-    price: 500_000, size: '1', nonce: String(n), expiration: String(EXPIRATION), signature: `0x${'00'.repeat(65)}`, ...fields,
+  const order = (n: number, fields: Partial<PlaceOrder>): Command => newCommand('PlaceOrder', {
+    at: Date.now(), orderHash: id(`limits ${n}`), marketId: exchange.rain.id, trader: trader(0), side: 1, outcome: 0, price: 500_000,
+    size: '1', nonce: String(n), expiration: String(EXPIRATION), signature: `0x${'00'.repeat(65)}`, ...fields,
   });
   async function record(commands: readonly Command[]): Promise<void> {
     for (let from = 0; from < commands.length; from += CHUNK) last = await exchange.record(...commands.slice(from, from + CHUNK));
@@ -50,12 +51,12 @@ describe('the exchange: limits that clients are told', function () {
     await record([
       ...Array.from({ length: HOLDERS + fills + 1 }, (_, n) => order(n, { trader: trader(100 + n % 20) })),
       ...Array.from({ length: HOLDERS }, (_, n) => order(10_000 + n, { trader: trader(n), side: 0 })),
-      ...Array.from({ length: HOLDERS }, (_, fill): Command => ({ kind: 'SettleFill', v: 1, at: Date.now(), fill, txHash: id('settled') })),
+      ...Array.from({ length: HOLDERS }, (_, fill): Command => newCommand('SettleFill', { at: Date.now(), fill, txHash: id('settled') })),
       ...Array.from({ length: MAX_OPEN_ORDERS - 1 }, (_, n) => order(20_000 + n, { trader: lower(bob), side: 0, price: 1 })),
     ]);
-    await record(Array.from({ length: 51 }, (_, n): Command => ({
-      kind: 'RequestRelay', v: 1, at: Date.now(), requestId: id(`limits ${n}`), chainId: 31_337, action: 'batch-ctf-redemption', owner: trader(n),
-      claims: Array.from({ length: 20 }, () => ({ marketId: exchange.rain.id, payout: '1', winningOutcome: 0 })),
+    await record(Array.from({ length: 51 }, (_, n): Command => newCommand('RequestRelay', {
+      at: Date.now(), requestId: id(`limits ${n}`), chainId: 31_337, action: 'batch-ctf-redemption', owner: trader(n),
+      claims: Array.from({ length: 20 }, () => ({ marketId: exchange.rain.id, payout: '1', winningOutcome: 0 as const })),
     })));
     const sweep = await exchange.place(alice, { size: fills + 1, price: 500_000 });
     last = sweep.position;
@@ -130,9 +131,9 @@ describe('the exchange: limits that clients are told', function () {
     maxEventsPerPage: pages('events', '/api/v1/events'),
     async maxQuickMarkets(limit) {
       const begun = Math.floor(Date.now() / 1_000) - 30;
-      await record(Array.from({ length: limit + 1 }, (_, n): Command => ({
-        kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId: id(`limits ${n}`), question: 'Higher?', description: '', category: 'general',
-        contractAddress: trader(200 + n), maker: trader(0), expiration: begun + 60 + n, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime: begun },
+      await record(Array.from({ length: limit + 1 }, (_, n): Command => newCommand('OpenMarket', {
+        at: Date.now(), marketId: id(`limits ${n}`), question: 'Higher?', contractAddress: trader(200 + n), maker: trader(0),
+        expiration: begun + 60 + n, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime: begun },
       })));
       assert.equal((await listOf('/api/v1/quick-markets/BTC/history', 'history')).length, limit);
     },

@@ -1,7 +1,7 @@
 /** A process whose log has lost records, until it has ended: it is not ready, and answers nobody from what it remembers. */
 import { deepEqual, match } from 'node:assert/strict';
-import { alice, bob, exchangeStack, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
-import { onDatabase } from '../support/postgres-cluster.js';
+import { alice, bob, exchangeStack, signedBody, type ExchangeStack } from '../harness/exchange.js';
+import { onDatabase } from '../support/sql.js';
 import { until } from '../support/until.js';
 
 describe('the exchange on a log that has lost records', () => {

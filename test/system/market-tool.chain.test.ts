@@ -11,7 +11,7 @@ import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { market as marketArtifact } from '../../contracts-abi/market.js';
 import { caughtUp, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { targetAt, type Arguments, type Target } from '../support/market-contracts.js';
 import { BOND, signedResolutions } from '../support/signed-resolutions.js';
 

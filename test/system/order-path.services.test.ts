@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Session } from 'node:inspector/promises';
 import { fileURLToPath } from 'node:url';
-import { alice, exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 
 const MOST_FILES = 56;
 const ORDERS = 10;

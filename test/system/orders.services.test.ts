@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { id } from 'ethers';
 import type { ClientErrorCode } from '../../service/api/errors.js';
+import { newCommand } from '../support/commands.js';
 import {
   EXPIRATION, ZERO_ADDRESS, alice, bob, cancelHeaders, carol, exchangeStack, json, lower, signedBody, type ExchangeStack, type Fields, type Placed,
-} from '../support/exchange-stack.js';
+} from '../harness/exchange.js';
 
 const UINT64_MAX = 2n ** 64n - 1n;
 
@@ -123,7 +124,7 @@ describe('the exchange: orders', () => {
     assert.equal(sale.body['matches'], 1);
     const cost = ((UINT64_MAX - 1n) * 999_999n + 999_999n) / 1_000_000n;
     assert.deepEqual((await openOf(lower(carol), sale.position)).map(({ remainingSize }) => remainingSize), [UINT64_MAX, 1]);
-    const settled = await exchange.record({ kind: 'SettleFill', v: 1, at: Date.now(), fill: 0, txHash: id('settled') });
+    const settled = await exchange.record(newCommand('SettleFill', { at: Date.now(), fill: 0, txHash: id('settled') }));
     assert.deepEqual(await exchange.get(`/api/v1/positions/${rain.id}?user=${carol.address}`, settled), {
       yesShares: 0, noShares: UINT64_MAX - 1n, totalInvested: cost, yesCost: 0, noCost: cost,
     });

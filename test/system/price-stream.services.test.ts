@@ -10,7 +10,8 @@ import { createLogger } from '../../service/logger.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { pause } from '../../engine/waiting.js';
 import { openPage } from '../support/chromium.js';
-import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { newCommand } from '../support/commands.js';
+import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 import { createWatch, type Watch } from '../support/watch.js';
@@ -69,7 +70,9 @@ describe('the price stream, read by', function () {
   const record = async (): Promise<void> => {
     const publishedAt = ++seconds * 1_000;
     const price = 6_140_993_501_000 + seconds;
-    const id = await exchange.record({ kind: 'RecordPrice', v: 1, at: Date.now(), asset: 'BTC', source: 'pyth', rank: 0, price: String(price), publishedAt });
+    const id = await exchange.record(newCommand('RecordPrice', {
+      at: Date.now(), asset: 'BTC', source: 'pyth', rank: 0, price: String(price), publishedAt,
+    }));
     expected.push({ id, data: `{"asset":"BTC","price":${price},"priceUSD":${price / 1e8},"timestamp":${publishedAt},"source":"pyth"}` });
   };
   const streamsOf = async ({ url }: ExchangeProcess): Promise<number> =>

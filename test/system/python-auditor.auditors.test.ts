@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Event } from '../../engine/records/events.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, assertAnchored, caughtUp, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, cancelHeaders, carol, exchangeStack, lower, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, cancelHeaders, carol, exchangeStack, lower, type ExchangeStack } from '../harness/exchange.js';
 import { audit, forged, rewritten, tamperedApi, type TamperedApi } from '../support/python-auditor.js';
 
 type Lines = readonly string[];

@@ -10,7 +10,8 @@ import { promisify } from 'node:util';
 import { Wallet, id } from 'ethers';
 import ts from 'typescript';
 import { developmentAccounts } from '../../stack/chain/dev-contracts.js';
-import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { newCommand } from '../support/commands.js';
+import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { until } from '../support/until.js';
 
 const run = promisify(execFile);
@@ -46,10 +47,10 @@ describe('exchange: the quick start', function () {
     const { chainId } = exchange.signing.domain;
     const marketId = id('quick start: expired');
     const at = Date.now();
-    const position = await exchange.record({
-      kind: 'OpenMarket', v: 3, ifOver: 'close', at, marketId, question: 'Has it rained?', description: '', category: 'general', contractAddress: `0x${'e1'.repeat(20)}`,
-      maker: trader.address.toLowerCase(), expiration: Math.floor(at / 1_000) + 2, chainId: Number(chainId), marketKind: 'standard',
-    });
+    const position = await exchange.record(newCommand('OpenMarket', {
+      at, marketId, question: 'Has it rained?', contractAddress: `0x${'e1'.repeat(20)}`, maker: trader.address.toLowerCase(),
+      expiration: Math.floor(at / 1_000) + 2, chainId: Number(chainId),
+    }));
     await until('the market expires', async () => (await exchange.get(`/api/v1/resolution/${marketId}`, position))['expired'] === true || undefined);
     const { markets: [first] } = await exchange.get('/api/v1/markets') as { markets: { id: string }[] };
     assert.equal(first!.id, marketId);
@@ -116,10 +117,10 @@ describe('exchange: the quick start', function () {
     before(async () => {
       const startTime = Math.floor(Date.now() / 1_000) - 5;
       const address = `0x${'e2'.repeat(20)}`;
-      await exchange.record({
-        kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId, question: 'Higher?', description: '', category: 'general', contractAddress: address, maker: address,
-        expiration: startTime + 900, chainId: Number(exchange.signing.domain.chainId), marketKind: 'quick', quick: { asset: 'BTC', startTime },
-      });
+      await exchange.record(newCommand('OpenMarket', {
+        at: Date.now(), marketId, question: 'Higher?', contractAddress: address, maker: address, expiration: startTime + 900,
+        chainId: Number(exchange.signing.domain.chainId), marketKind: 'quick', quick: { asset: 'BTC', startTime },
+      }));
       const strike = async () => ((await exchange.get('/api/v1/quick-markets/BTC'))['quickMarket'] as { startPrice: number | null } | null)?.startPrice ?? null;
       await until('the market has its strike', async () => await strike() ?? undefined);
     });

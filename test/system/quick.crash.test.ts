@@ -7,8 +7,8 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { recordId } from '../../engine/records/codec.js';
+import { mortalService, mortalStack, type Death, type Moment, type MortalService, type MortalStack, type Part, type StackDeath } from '../harness/mortal-processes.js';
 import { crashChain, type CrashChain } from '../support/crash-chain.js';
 import {
   eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
@@ -21,13 +21,12 @@ import {
   type QuickScope,
 } from '../support/crash-quick-checks.js';
 import { provesRelays } from '../support/crash-relay-checks.js';
-import { mortalService, type Death, type MortalService } from '../support/crash-service.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
 import { testAccounts } from '../support/deployed-chain.js';
 import { SEED, extent, isLong } from '../support/extent.js';
 import { bearerToken } from '../support/gasless-wallet.js';
-import { mortalStack, type Moment, type MortalStack, type Part, type StackDeath } from '../support/mortal-stack.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { createRandom } from '../support/random-commands.js';
 import { until, within } from '../support/until.js';
 
@@ -247,15 +246,7 @@ describe(`kill -9 around the boundaries of quick markets (SEED=${SEED})`, functi
     history = known!;
   }
 
-  async function rows(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    try {
-      return (await client.query(sql)).rows as Readonly<Record<string, unknown>>[];
-    } finally {
-      await client.end();
-    }
-  }
+  const rows = (sql: string) => runSql(database.url, sql);
 
   it('was killed at every moment, whole and in parts, and traders did all that the test needs', () => {
     deepEqual(met(), new Set(DUE_SPOTS.map(nameOf)));

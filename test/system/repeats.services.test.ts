@@ -9,7 +9,7 @@ import { parseConfig } from '../../service/config.js';
 import { createLogger } from '../../service/logger.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { documentedClient, type DocumentedClient } from '../support/documented-client.js';
-import { alice, bob, cancelHeaders, carol, exchangeStack, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, cancelHeaders, carol, exchangeStack, signedBody, type ExchangeStack } from '../harness/exchange.js';
 import { WITHOUT_FSYNC } from '../support/postgres.js';
 
 const REPEATS = 300;

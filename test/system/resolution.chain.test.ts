@@ -7,7 +7,7 @@ import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { marketIdOf } from '../../stack/chain/create-markets.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, assertPositionsAreBalances, caughtUp, eventsOf, eventually, merge, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack } from '../harness/exchange.js';
 import { targetAt, type Arguments } from '../support/market-contracts.js';
 import { BOND, signedResolutions } from '../support/signed-resolutions.js';
 

@@ -9,12 +9,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import type { Log, Stream } from '../../engine/log/log.js';
 import { encodeCommand } from '../../engine/records/codec.js';
 import { decodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
+import { newCommand } from '../support/commands.js';
 import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
 import {
@@ -28,8 +28,9 @@ import { onKafka, type QuestionOf, type Topology } from '../support/crash-topolo
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
 import { SEED, extent } from '../support/extent.js';
 import { bearerToken } from '../support/gasless-wallet.js';
-import { mortalStack, type Moment, type MortalStack, type StackDeath } from '../support/mortal-stack.js';
+import { mortalStack, type Moment, type MortalStack, type StackDeath } from '../harness/mortal-processes.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { createRandom } from '../support/random-commands.js';
 import { ready } from '../support/role-processes.js';
 import { startService } from '../support/service-process.js';
@@ -217,18 +218,12 @@ export function testKillsOfRoles(log: keyof typeof LOGS): void {
 
     /** Adds a command that changes nothing: a request of a trader that changes nothing would not be written. */
     async function recordSomething(): Promise<void> {
-      await withLog((handle) => handle.append('commands', [{ id: randomUUID(), data: encodeCommand({ kind: 'AdvanceClock', v: 1, at: Date.now() }) }]));
+      await withLog((handle) => handle.append('commands', [{ id: randomUUID(), data: encodeCommand(newCommand('AdvanceClock', {
+        at: Date.now(),
+      })) }]));
     }
 
-    async function rows(sql: string): Promise<number> {
-      const client = new pg.Client({ connectionString: database.url });
-      await client.connect();
-      try {
-        return (await client.query(sql)).rowCount ?? 0;
-      } finally {
-        await client.end();
-      }
-    }
+    const rows = async (sql: string) => (await runSql(database.url, sql)).length;
 
     /** The whole history, once the last blocks with events are final and read. */
     async function settledHistory(): Promise<History> {

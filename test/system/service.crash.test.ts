@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import type { AuditReport } from '../../tools/audit/report.js';
 import { crashActs } from '../support/crash-acts.js';
@@ -19,7 +18,7 @@ import {
   eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
 } from '../support/crash-checks.js';
 import { hasReadAll, provesReadModels } from '../support/crash-end-checks.js';
-import { mortalService, type Death, type Moment, type MortalService } from '../support/crash-service.js';
+import { mortalService, type Death, type LifeMoment, type MortalService } from '../harness/mortal-processes.js';
 import { provesClaims, provesRelays } from '../support/crash-relay-checks.js';
 import { crashRelays, type CrashRelays } from '../support/crash-relays.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
@@ -27,6 +26,7 @@ import { testAccounts } from '../support/deployed-chain.js';
 import { SEED, extent } from '../support/extent.js';
 import { bearerToken } from '../support/gasless-wallet.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { runSql } from '../support/sql.js';
 import { createRandom } from '../support/random-commands.js';
 import { until, within } from '../support/until.js';
 
@@ -162,7 +162,7 @@ describe(`kill -9 under load, on a chain (SEED=${SEED})`, function () {
     trading.catch(() => undefined);
     try {
       const moments = extent({ push: chosenMoments, long: momentsOf })(random);
-      const live = async (moment: Moment) => {
+      const live = async (moment: LifeMoment) => {
         deaths.push(await Promise.race([service.live(moment), trading.then(() => { throw new Error('trading has ended'); })]));
       };
       for (const [i, moment] of moments.entries()) {
@@ -227,16 +227,10 @@ describe(`kill -9 under load, on a chain (SEED=${SEED})`, function () {
 
   /** What the outbox has of a key. */
   async function outbox(address: string): Promise<{ open: number; recorded: number; next: number }> {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    try {
-      const { rows: [row] } = await client.query<{ open: number; recorded: number; next: number }>(`
-        select count(*) filter (where ending is null)::int as open, count(*)::int as recorded, coalesce(max(nonce) + 1, 0)::int as next
-        from lane.transactions where address = $1`, [address.toLowerCase()]);
-      return row!;
-    } finally {
-      await client.end();
-    }
+    const [row] = await runSql<{ open: number; recorded: number; next: number }>(database.url, `
+      select count(*) filter (where ending is null)::int as open, count(*)::int as recorded, coalesce(max(nonce) + 1, 0)::int as next
+      from lane.transactions where address = $1`, [address.toLowerCase()]);
+    return row!;
   }
 
   it('was killed at every moment that was due, and traders, fills and the chain did all that the test needs', () => {
@@ -316,8 +310,8 @@ function nameOf({ text, of = '' }: { readonly text: string; readonly of?: string
 }
 
 /** When to kill in a push. */
-function chosenMoments(random: () => number): Moment[] {
-  return CHOSEN.map((chosen): Moment => {
+function chosenMoments(random: () => number): LifeMoment[] {
+  return CHOSEN.map((chosen): LifeMoment => {
     if (typeof chosen === 'string') return { at: chosen, afterMs: 450 + random() % 300 };
     const [when, nth, at, text, of] = chosen;
     return { at, text, of, number: nth + random() % nth, answered: when === 'after' };
@@ -325,8 +319,8 @@ function chosenMoments(random: () => number): Moment[] {
 }
 
 /** When to kill: mostly at one of the questions in turn, before or after its answer; every fourth time while it starts or works. */
-function momentsOf(random: () => number): Moment[] {
-  return Array.from({ length: KILLS }, (_, i): Moment => {
+function momentsOf(random: () => number): LifeMoment[] {
+  return Array.from({ length: KILLS }, (_, i): LifeMoment => {
     if (i % 12 === 0) return { at: 'work', afterMs: random() % 800 };
     if (i % 4 === 0) return { at: 'start', afterMs: 400 + random() % 1_200 };
     const [at, text, of] = QUESTIONS[(i - 1 - Math.floor(i / 4)) % QUESTIONS.length]!;

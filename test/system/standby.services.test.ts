@@ -16,10 +16,10 @@ import { createLogger } from '../../service/logger.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import type { Urls } from '../../service/process/shared-parts.js';
 import { documentedClient, type DocumentedClient } from '../support/documented-client.js';
-import { signedBody, type ListedMarket, type Signing } from '../support/exchange-stack.js';
+import { signedBody, type ListedMarket, type Signing } from '../harness/exchange.js';
 import { newRecord, take } from '../support/log-records.js';
 import { WITHOUT_FSYNC } from '../support/postgres.js';
-import { onDatabase } from '../support/postgres-cluster.js';
+import { onDatabase } from '../support/sql.js';
 import { startReplicatedPostgres, type ReplicatedPostgres } from '../support/replicated-postgres.js';
 import { until } from '../support/until.js';
 

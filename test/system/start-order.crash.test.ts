@@ -6,7 +6,6 @@ import { deepEqual, equal, match } from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import { ROLE_NAMES, type RoleName } from '../../service/process/roles.js';
 import { crashChain, type CrashChain } from '../support/crash-chain.js';
@@ -14,6 +13,7 @@ import { eventsOf, isSettled, provesAnswers, provesFills, readHistory } from '..
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
 import { SEED, isLong } from '../support/extent.js';
 import { startGateway } from '../support/gateway.js';
+import { runSql } from '../support/sql.js';
 import { createRandom } from '../support/random-commands.js';
 import { freePorts } from '../support/role-processes.js';
 import { spawnService, type SpawnedService } from '../support/service-process.js';
@@ -147,10 +147,7 @@ describe(`processes that are started by themselves, in any order (SEED=${SEED})`
     // In the long form all of them start without read models, in a push only those that need them.
     const stopped = isLong ? ROLE_NAMES : [...READERS, 'projections'] as const;
     await stop(stopped);
-    const client = new pg.Client({ connectionString: databaseUrl() });
-    await client.connect();
-    await client.query('drop schema read_models cascade');
-    await client.end();
+    await runSql(databaseUrl(), 'drop schema read_models cascade');
     for (const role of shuffled(stopped.filter((each) => each !== 'projections'))) await start(role);
     await areReady(ROLE_NAMES.filter((role) => role !== 'projections' && !READERS.includes(role)));
     for (const role of READERS) {

@@ -8,7 +8,7 @@ import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import type { Order } from '../../contracts-abi/settlement.js';
 import { deployedChain, type DeployedChain, type DeployedMarket, type Receipt } from '../support/deployed-chain.js';
 import { ONE, assertAnchored, assertPositionsAreBalances, caughtUp, settled } from '../support/exchange-on-chain.js';
-import { alice, bob, carol, exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, carol, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 
 interface HistoryPage {
   readonly next: number;

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet, id } from 'ethers';
 import ts from 'typescript';
-import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 
 const PACKAGES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
 /** What stands between the outputs of two blocks. */

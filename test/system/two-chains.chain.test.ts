@@ -4,7 +4,7 @@ import type { Wallet } from 'ethers';
 import {
   ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, eventually, readiness, settled, tradedChain, type TradedChain,
 } from '../support/exchange-on-chain.js';
-import { alice, bob, exchangeStack, lower, signedBody, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
+import { alice, bob, exchangeStack, lower, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 

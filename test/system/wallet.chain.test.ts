@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Contract, JsonRpcProvider, ZeroHash, type InterfaceAbi } from 'ethers';
 import { caughtUp, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 
 interface Described { readonly address: string | null; readonly abi: InterfaceAbi }

@@ -4,7 +4,7 @@ import { Wallet, ZeroHash, id } from 'ethers';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { exchangeStack, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
+import { exchangeStack, type ExchangeStack, type Fields } from '../harness/exchange.js';
 import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
 import { resolutionActs } from '../support/resolution-acts.js';
 

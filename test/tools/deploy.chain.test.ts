@@ -15,7 +15,7 @@ import type { RequestedTerms } from '../../tools/deploy/terms.js';
 import { isCodeOf } from '../../tools/deploy/verify.js';
 import { deploymentScene, type DeploymentScene } from '../support/deployment.js';
 import { eventually, readiness } from '../support/exchange-on-chain.js';
-import { exchangeStack } from '../support/exchange-stack.js';
+import { exchangeStack } from '../harness/exchange.js';
 
 const DAY_S = 86_400;
 

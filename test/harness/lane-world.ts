@@ -1,17 +1,16 @@
-/** A lane with a chain of its own, a key of its own and a Postgres, and a user of it, for tests: what they tell, and what chain and outbox show. */
+/** A lane on a chain and a Postgres that outlive it, with a key of its own and a user of it: what they tell, and what chain and outbox show. */
 import { deepEqual } from 'node:assert/strict';
 import { Wallet, keccak256 } from 'ethers';
 import pg from 'pg';
 import { createRpc, type ChainRpc } from '../../command/chain/rpc.js';
 import { createLane } from '../../command/lane/lane.js';
 import type { Lane, LaneOptions } from '../../command/lane/lane-options.js';
-import { openLaneUser } from '../../command/lane/lane-user.js';
-import { createOutbox, type Outbox } from '../../command/lane/outbox.js';
-import type { HeldLaneUser, LaneRequest, LaneUser, Purpose, TrackedRequest } from '../../command/lane/requests.js';
-import { testChain, TEST_CHAIN_ID, type TestChain } from './chain.js';
-import { exchangeDatabase, type TestDatabase } from './postgres.js';
-import { startRpcProxy, type RpcProxy } from './rpc-proxy.js';
-import type { TcpProxy } from './tcp-proxy.js';
+import type { HeldLaneUser, LaneRequest, Purpose, TrackedRequest } from '../../command/lane/requests.js';
+import { testChain, TEST_CHAIN_ID, type TestChain } from '../support/chain.js';
+import { exchangeDatabase, type TestDatabase } from '../support/postgres.js';
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { postgresStores, type Stores } from './stores.js';
 
 export const TARGET = '0x00000000000000000000000000000000000c0de0';
 export const CONFIRMATIONS = 3;
@@ -22,7 +21,7 @@ const NEVER_MS = 20_000;
 type Pool = Readonly<Record<string, Readonly<Record<string, { readonly hash: string }>>>>;
 
 /** A chain on which lanes are tested. */
-export interface LaneChain extends Pick<TestChain, 'url' | 'rpc' | 'stop'> {
+interface LaneChain extends Pick<TestChain, 'url' | 'rpc' | 'stop'> {
   readonly chainId: number;
   mine(blocks: number): Promise<unknown>;
   fund(account: { readonly address: string }): Promise<unknown>;
@@ -52,10 +51,10 @@ async function anvilLaneChain() {
 type AnvilLaneChain = Awaited<ReturnType<typeof anvilLaneChain>>;
 
 /** Registers mocha's hooks: every test gets a new chain and key; anvil and database are the file's. Only on anvil the target has code. */
-export function laneStack(): LaneStack;
-export function laneStack<Chain extends LaneChain>(startChain: () => Promise<Chain>): LaneStack<Chain>;
-export function laneStack(startChain: () => Promise<LaneChain> = anvilLaneChain): LaneStack<LaneChain> {
-  const stack = new LaneStack(startChain);
+export function laneWorld(): LaneWorld;
+export function laneWorld<Chain extends LaneChain>(startChain: () => Promise<Chain>): LaneWorld<Chain>;
+export function laneWorld(startChain: () => Promise<LaneChain> = anvilLaneChain): LaneWorld<LaneChain> {
+  const stack = new LaneWorld(startChain);
   before(() => stack.open());
   beforeEach(() => stack.begin());
   afterEach(() => stack.end());
@@ -63,7 +62,7 @@ export function laneStack(startChain: () => Promise<LaneChain> = anvilLaneChain)
   return stack;
 }
 
-class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
+class LaneWorld<Chain extends LaneChain = AnvilLaneChain> {
   database!: TestDatabase;
   sql!: pg.Client;
   chain!: Chain;
@@ -72,7 +71,7 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
   /** Between the lane and its chain. */
   proxy!: RpcProxy;
   /** Between the lane and Postgres, where a test puts one. */
-  cutter: TcpProxy | undefined;
+  private cutter: TcpProxy | undefined;
   /** The key's name, which is the test's own. */
   keyName!: string;
   key!: string;
@@ -135,7 +134,7 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
   async start({ policy, ...options }: Partial<LaneOptions> = {}): Promise<Lane> {
     const lane = await createLane({
       chain: { chainId: this.chain.chainId, confirmations: CONFIRMATIONS }, key: this.keyName, privateKey: this.key, now: () => performance.now(),
-      rpc: this.rpc(), outbox: this.outbox(),
+      rpc: this.rpc(), outbox: this.stores().outbox,
       report: (level, text) => {
         this.reports.push(`${level}: ${text}`);
         this.changed();
@@ -152,12 +151,9 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
     return lane;
   }
 
-  laneUser(purpose: Purpose = 'settlement'): LaneUser {
-    return openLaneUser({ url: this.database.url, chainId: this.chain.chainId, key: this.keyName, purpose, standByMs: 20 });
-  }
-
   async hold(purpose: Purpose): Promise<HeldLaneUser> {
-    const user = await this.laneUser(purpose).hold({ signal: AbortSignal.timeout(NEVER_MS), standingBy: () => undefined });
+    const whose = { chainId: this.chain.chainId, key: this.keyName, purpose };
+    const user = await this.stores().laneUser(whose).hold({ signal: AbortSignal.timeout(NEVER_MS), standingBy: () => undefined });
     this.users.push(user);
     return user;
   }
@@ -180,8 +176,17 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
     if (rowCount === 0) this.unrecorded.push(txHash);
   }
 
-  outbox(url = this.database.url): Outbox {
-    return createOutbox({ url, standByMs: 20 });
+  stores(url = this.database.url): Stores {
+    return postgresStores(url);
+  }
+
+  /** The same stores behind a proxy, which decides what comes through. */
+  async cut(fate: TcpProxy['fate']): Promise<Stores> {
+    const url = new URL(this.database.url);
+    this.cutter = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+    this.cutter.fate = fate;
+    url.port = String(this.cutter.port);
+    return this.stores(url.href);
   }
 
   /** Calls the target with the number. Its id tells the test and the number. */
@@ -292,8 +297,9 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
   }
 
   /** Resolves when the user knows that n of its requests have ended. */
-  endedAll(n: number): Promise<void> {
+  endedAll(n: number, meanwhile = async (): Promise<unknown> => undefined): Promise<void> {
     return this.until(`${n} ended`, async () => {
+      await meanwhile();
       const requests = await this.user.list();
       return requests.length >= n && requests.every(({ status }) => status.kind === 'ended');
     });
@@ -301,12 +307,16 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
 
   /** Mines one block after the other until all of the user's n requests have ended. */
   mineUntilEnded(n: number): Promise<void> {
-    return this.until(`${n} ended`, async () => {
-      await this.mine(1);
-      const requests = await this.user.list();
-      return requests.length >= n && requests.every(({ status }) => status.kind === 'ended');
-    });
+    return this.endedAll(n, () => this.mine(1));
+  }
+
+  /** Resolves when the target was called with these numbers, at final depth, in this order. */
+  async calledWith(...numbers: readonly number[]): Promise<void> {
+    await this.until('mined', async () => await this.count() === numbers.length);
+    await this.mine(CONFIRMATIONS);
+    await this.endedAll(numbers.length);
+    deepEqual(await this.calls(), numbers);
   }
 }
 
-export type { LaneStack };
+export type { LaneWorld };

@@ -12,9 +12,9 @@ import { logUrlOf, parseConfig } from '../../service/config.js';
 import type { Machine } from '../../service/status/conditions.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { createLogger } from '../../service/logger.js';
-import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';
-import { WITHOUT_FSYNC, exchangeDatabase, testDatabase, type TestDatabase } from './postgres.js';
-import { listenForSecrets } from './spoken-secrets.js';
+import { documentedClient, type Answered, type DocumentedClient } from '../support/documented-client.js';
+import { WITHOUT_FSYNC, exchangeDatabase, testDatabase, type TestDatabase } from '../support/postgres.js';
+import { listenForSecrets } from '../support/spoken-secrets.js';
 
 export interface ExchangeStack extends DocumentedClient {
   readonly url: string;

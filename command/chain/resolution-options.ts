@@ -14,7 +14,7 @@ export interface UnresolvedMarket {
   readonly expiration: number;
 }
 
-export interface WaysOut {
+export interface ResolutionOptions {
   /** What a proposal signs and posts; absent for a quick market, which is resolved by prices. */
   readonly proposal?: {
     /** In units of 1e-6 of the collateral. */
@@ -42,15 +42,15 @@ const MAX_REFUSAL = 300;
 /** More than an assertion needs that ends at the bond's transfer. */
 const SIMULATED_GAS = 1_000_000n;
 
-export interface WaysOutParts {
+export interface ResolutionOptionsParts {
   readonly chain: Pick<Chain, 'contracts'>;
   readonly reads: Pick<ChainReads, 'views' | 'simulate'>;
   /** Milliseconds, not going back. */
   readonly now: () => number;
 }
 
-/** Reads the ways out of a market, most of them at most every ten seconds per chain. Throws ChainUnavailable. */
-export function createWaysOutReader(parts: WaysOutParts): (market: UnresolvedMarket) => Promise<WaysOut> {
+/** Reads how a market can be resolved, most of them at most every ten seconds per chain. Throws ChainUnavailable. */
+export function createResolutionOptionsReader(parts: ResolutionOptionsParts): (market: UnresolvedMarket) => Promise<ResolutionOptions> {
   const { reads, now } = parts;
   /** Markets' own bonds, which never change. */
   const ownBonds = new Map<string, bigint>();
@@ -80,13 +80,13 @@ export function createWaysOutReader(parts: WaysOutParts): (market: UnresolvedMar
 }
 
 /** A resolver that can halve also follows the oracle's minimum: both came with one version. */
-function proposalWith(ownBond: bigint, { minimumBond = 0n, refusal, halveDelayS }: Terms): NonNullable<WaysOut['proposal']> {
+function proposalWith(ownBond: bigint, { minimumBond = 0n, refusal, halveDelayS }: Terms): NonNullable<ResolutionOptions['proposal']> {
   if (halveDelayS.standard !== undefined) return { bond: ownBond > minimumBond ? ownBond : minimumBond, refusal };
   const tooLow = ownBond < minimumBond ? `the oracle's least bond is ${minimumBond}, and this market's is ${ownBond} for good` : undefined;
   return { bond: ownBond, refusal: refusal ?? tooLow };
 }
 
-async function readTerms({ chain: { contracts }, reads }: WaysOutParts): Promise<Terms> {
+async function readTerms({ chain: { contracts }, reads }: ResolutionOptionsParts): Promise<Terms> {
   const { oracle, oracleResolver, quickResolver, collateral } = contracts;
   const [minimumBond, identifier, disputeWindow = 0n, standard, quick] = await reads.views([
     { abi: 'oracle', to: oracle, method: 'getMinimumBond', args: [collateral] }, { abi: 'oracle', to: oracle, method: 'defaultIdentifier', args: [] },
@@ -146,13 +146,13 @@ const CHAIN_WITHIN_MS = 2_000;
  * Resolves with undefined where the chain is not configured, does not answer or has any other fault: problems of nodes
  * are told elsewhere.
  */
-export function createWaysOut(
+export function createResolutionOptions(
   { chains, monotonic: now, chainWithinMs = CHAIN_WITHIN_MS }: ChainsOfMarkets,
-): (market: UnresolvedMarket & { readonly chainId: number }) => Promise<WaysOut | undefined> {
+): (market: UnresolvedMarket & { readonly chainId: number }) => Promise<ResolutionOptions | undefined> {
   const readers = new Map([...chains].map(([chainId, { chain, clientRpc }]) => [
-    chainId, createWaysOutReader({ chain, reads: createChainReads(chain, clientRpc), now })]));
+    chainId, createResolutionOptionsReader({ chain, reads: createChainReads(chain, clientRpc), now })]));
   return async ({ chainId, ...market }) => {
-    const waysOut = readers.get(chainId)?.(market).catch(() => undefined);
-    return waysOut === undefined ? undefined : within(waysOut, chainWithinMs);
+    const resolutionOptions = readers.get(chainId)?.(market).catch(() => undefined);
+    return resolutionOptions === undefined ? undefined : within(resolutionOptions, chainWithinMs);
   };
 }
