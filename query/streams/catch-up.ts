@@ -16,6 +16,8 @@ export interface CatchUpParts {
   readonly db: Pick<Database, 'rows' | 'position' | 'waitForPosition'>;
   /** One slice of a history at a time for all readers together: what else the process does never waits for more than one. */
   readonly turns: Turns;
+  /** As many readers read their openings at a time, after a restart for example, that other reads have connections, too. */
+  readonly opening: Turns;
 }
 
 /** What a reader asks for. */
@@ -70,14 +72,15 @@ export async function beginAt(parts: CatchUpParts, wanted: Wanted, reader: Reade
 }
 
 /** The channels as they are at a position, and up to where the read models were when they were read. */
-async function openAt({ db }: CatchUpParts, { channels, signal }: Wanted, position: number): Promise<Pick<Course, 'fold' | 'known'>> {
+async function openAt({ db, opening }: CatchUpParts, { channels, signal }: Wanted, position: number): Promise<Pick<Course, 'fold' | 'known'>> {
   const fold = createChannels();
   if (position < 0) {
     for (const channel of channels) fold.add(channel, emptyOpening(channel));
     return { fold, known: -1 };
   }
   await db.waitForPosition(position, { timeoutMs: BEHIND_MS, signal });
-  const openings = await Promise.all(channels.map(async (channel) => ({ channel, opening: await openingAt({ db, position }, channel) })));
+  const openings = await opening(() => Promise.all(channels.map(async (channel) => (
+    { channel, opening: await openingAt({ db, position }, channel) }))));
   for (const { channel, opening } of openings) fold.add(channel, opening);
   return { fold, known: await db.position() };
 }

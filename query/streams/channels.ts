@@ -7,7 +7,7 @@ import type { Event, MarketOpened, PriceRecorded } from '../../engine/records/ev
 import { createBooks, type BookOpening } from './books.js';
 import type { Channel } from './channel.js';
 import { Message } from './message.js';
-import { createOwnOrders, type OrdersOpening, type OrderState } from './own-orders.js';
+import { createOwnOrders, type OrdersOpening, type OrderState, type OwnOrders } from './own-orders.js';
 import { quoted, textOf, type Fields, type Telling, type Thread } from './thread.js';
 
 /** A market's unsettled fills at a position, at least those that ever settle or fail after it. */
@@ -130,16 +130,7 @@ export function createChannels(): Channels {
       books.end(telling);
       return telling.messages;
     },
-    unknown(outcomes) {
-      const placed = new Set<number>();
-      const unknown = { orders: new Set<number>(), fills: new Set<number>() };
-      for (const event of outcomes.flatMap(({ events }) => events)) {
-        if (event.type === 'OrderAccepted') placed.add(event.orderNumber);
-        for (const number of orders.unknown(event)) if (!placed.has(number)) unknown.orders.add(number);
-        for (const fill of trades.unknown(event)) unknown.fills.add(fill);
-      }
-      return { orders: [...unknown.orders], fills: [...unknown.fills] };
-    },
+    unknown: (outcomes) => unknownTo(orders, trades, outcomes),
     learn(learnt) {
       orders.learn(learnt.orders);
       trades.learn(learnt.fills);
@@ -152,6 +143,17 @@ export function createChannels(): Channels {
       }
     },
   };
+}
+
+function unknownTo(orders: OwnOrders, trades: ReturnType<typeof createTrades>, outcomes: readonly CommandOutcome[]): Unknown {
+  const placed = new Set<number>();
+  const unknown = { orders: new Set<number>(), fills: new Set<number>() };
+  for (const event of outcomes.flatMap(({ events }) => events)) {
+    if (event.type === 'OrderAccepted') placed.add(event.orderNumber);
+    for (const number of orders.unknown(event)) if (!placed.has(number)) unknown.orders.add(number);
+    for (const fill of trades.unknown(event)) unknown.fills.add(fill);
+  }
+  return { orders: [...unknown.orders], fills: [...unknown.fills] };
 }
 
 function say(thread: Thread, telling: Telling, type: string, fields: Fields): void {

@@ -88,17 +88,10 @@ export function createHub({ log, onError, pause: rest = pause }: HubOptions): Hu
       onError(error);
     }
   };
-  const beat = async (): Promise<void> => {
-    for (;;) {
-      await rest(HEARTBEAT_MS, stop.signal);
-      if (stop.signal.aborted) return;
-      audience.beat(position);
-    }
-  };
   const begin = async (): Promise<void> => {
     try {
       position = await log.length('outcomes') - 1;
-      if (running.length === 0) running.push(beat());
+      if (running.length === 0) running.push(beating(() => { audience.beat(position); }, rest, stop.signal));
       running.push(follow());
     } catch (error) {
       began = undefined;
@@ -132,6 +125,14 @@ export function createHub({ log, onError, pause: rest = pause }: HubOptions): Hu
       await Promise.all(running);
     },
   };
+}
+
+async function beating(beat: () => void, rest: typeof pause, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await rest(HEARTBEAT_MS, signal);
+    if (signal.aborted) return;
+    beat();
+  }
 }
 
 /** Who reads which channels, and the fold of these. */

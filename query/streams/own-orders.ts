@@ -1,5 +1,7 @@
 /** The channels `orders:{address}`: the life of a trader's orders. */
-import type { Event, FillFailed, FillMatched, FillSettled, OrderAccepted } from '../../engine/records/events.js';
+import type {
+  Event, FillFailed, FillMatched, FillSettled, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
+} from '../../engine/records/events.js';
 import { BUY } from '../../engine/records/fields.js';
 import { Message } from './message.js';
 import { quoted, textOf, type Fields, type Telling, type Thread } from './thread.js';
@@ -41,56 +43,14 @@ export interface OwnOrders {
   learn(orders: readonly OrderState[]): void;
 }
 
-type Fill = FillMatched | FillSettled | FillFailed;
-
 export function createOwnOrders(): OwnOrders {
-  const accounts = new Map<string, Account>();
-  const orders = new Map<number, OrderState>();
-  const touched = new Set<OrderState>();
-
-  const keep = (account: Account, order: OrderState): void => {
-    orders.set(order.number, order);
-    account.orders.add(order);
-  };
-  const tell = (account: Account, telling: Telling, type: string, { hash, remaining }: OrderState, fields: Fields): void => {
-    const text = textOf(account, telling, type, { orderHash: quoted(hash), remainingSize: `${remaining}`, ...fields });
-    telling.messages.push(new Message(account.name, telling.position, text));
-    account.last = telling.position;
-  };
-  const accept = (event: OrderAccepted, telling: Telling): void => {
-    const account = accounts.get(event.trader);
-    if (account === undefined) return;
-    const order = {
-      number: event.orderNumber, hash: event.orderHash, trader: event.trader, remaining: BigInt(event.size), cancelled: false, unsettled: 0,
-    };
-    keep(account, order);
-    tell(account, telling, 'accepted', order, {
-      marketId: quoted(event.marketId), side: event.side, outcome: event.outcome, price: event.price, size: event.size, nonce: event.nonce,
-      expiration: event.expiration,
-    });
-  };
-  const fill = (event: Fill, telling: Telling): void => {
-    for (const { number, trader, role } of partiesOf(event)) {
-      const account = accounts.get(trader);
-      if (account === undefined) continue;
-      const order = orders.get(number);
-      if (order === undefined) throw new Error(`order ${number} trades, but was never accepted: this contradicts the outcomes before`);
-      touched.add(order);
-      order.unsettled += event.type === 'FillMatched' ? 1 : -1;
-      if (event.type === 'FillMatched') order.remaining -= BigInt(event.size);
-      if (event.type === 'FillFailed') order.remaining += BigInt(event.size);
-      tell(account, telling, FILL_TYPES[event.type], order, {
-        fill: event.fill, role: quoted(role), price: event.price, size: event.size,
-        ...event.type !== 'FillMatched' && { txHash: quoted(event.txHash) }, ...event.type === 'FillFailed' && { reason: quoted(event.reason) },
-      });
-    }
-  };
-
+  const known: Known = { accounts: new Map(), orders: new Map(), touched: new Set() };
+  const { accounts, orders, touched } = known;
   return {
-    add(name, trader, { last, orders: known }) {
-      const account = { name, last, orders: new Set<OrderState>() };
+    add(name, trader, opening) {
+      const account = { name, last: opening.last, orders: new Set<OrderState>() };
       accounts.set(trader, account);
-      for (const order of known) keep(account, { ...order });
+      for (const order of opening.orders) keep(known, account, { ...order });
     },
     remove(trader) {
       const account = accounts.get(trader);
@@ -101,20 +61,9 @@ export function createOwnOrders(): OwnOrders {
     },
     take(event, telling) {
       switch (event.type) {
-        case 'OrderAccepted': accept(event, telling); break;
-        case 'FillMatched': case 'FillSettled': case 'FillFailed': fill(event, telling); break;
-        case 'OrderCancelled': case 'OrderReduced': case 'OrderReinstated': {
-          const order = orders.get(event.orderNumber);
-          const account = accounts.get(order?.trader ?? '');
-          if (order === undefined || account === undefined) break;
-          touched.add(order);
-          if (event.type !== 'OrderReinstated') order.remaining = BigInt(event.remaining);
-          if (event.type === 'OrderCancelled') {
-            order.cancelled = true;
-            tell(account, telling, 'cancelled', order, { reason: quoted(event.reason) });
-          } else tell(account, telling, event.type === 'OrderReduced' ? 'reduced' : 'reinstated', order, { size: event.size });
-          break;
-        }
+        case 'OrderAccepted': accept(known, event, telling); break;
+        case 'FillMatched': case 'FillSettled': case 'FillFailed': fill(known, event, telling); break;
+        case 'OrderCancelled': case 'OrderReduced': case 'OrderReinstated': change(known, event, telling); break;
         default:
       }
     },
@@ -138,10 +87,71 @@ export function createOwnOrders(): OwnOrders {
     learn(learnt) {
       for (const order of learnt) {
         const account = accounts.get(order.trader);
-        if (account !== undefined) keep(account, order);
+        if (account !== undefined) keep(known, account, order);
       }
     },
   };
+}
+
+interface Known {
+  readonly accounts: Map<string, Account>;
+  /** Of all accounts, by number. */
+  readonly orders: Map<number, OrderState>;
+  /** To which the outcome that is folded has done something. */
+  readonly touched: Set<OrderState>;
+}
+
+type Fill = FillMatched | FillSettled | FillFailed;
+
+function keep({ orders }: Known, account: Account, order: OrderState): void {
+  orders.set(order.number, order);
+  account.orders.add(order);
+}
+
+function tell(account: Account, telling: Telling, type: string, { order, fields }: { readonly order: OrderState; readonly fields: Fields }): void {
+  const text = textOf(account, telling, type, { orderHash: quoted(order.hash), remainingSize: `${order.remaining}`, ...fields });
+  telling.messages.push(new Message(account.name, telling.position, text));
+  account.last = telling.position;
+}
+
+function accept(known: Known, event: OrderAccepted, telling: Telling): void {
+  const account = known.accounts.get(event.trader);
+  if (account === undefined) return;
+  const { orderNumber: number, orderHash: hash, trader, size } = event;
+  const order = { number, hash, trader, remaining: BigInt(size), cancelled: false, unsettled: 0 };
+  keep(known, account, order);
+  const { side, outcome, price, nonce, expiration } = event;
+  tell(account, telling, 'accepted', { order, fields: { marketId: quoted(event.marketId), side, outcome, price, size, nonce, expiration } });
+}
+
+function fill({ accounts, orders, touched }: Known, event: Fill, telling: Telling): void {
+  for (const { number, trader, role } of partiesOf(event)) {
+    const account = accounts.get(trader);
+    if (account === undefined) continue;
+    const order = orders.get(number);
+    if (order === undefined) throw new Error(`order ${number} trades, but was never accepted: this contradicts the outcomes before`);
+    touched.add(order);
+    order.unsettled += event.type === 'FillMatched' ? 1 : -1;
+    if (event.type === 'FillMatched') order.remaining -= BigInt(event.size);
+    if (event.type === 'FillFailed') order.remaining += BigInt(event.size);
+    const fields = {
+      fill: event.fill, role: quoted(role), price: event.price, size: event.size,
+      ...event.type !== 'FillMatched' && { txHash: quoted(event.txHash) }, ...event.type === 'FillFailed' && { reason: quoted(event.reason) },
+    };
+    tell(account, telling, FILL_TYPES[event.type], { order, fields });
+  }
+}
+
+function change({ accounts, orders, touched }: Known, event: OrderCancelled | OrderReduced | OrderReinstated, telling: Telling): void {
+  const order = orders.get(event.orderNumber);
+  const account = accounts.get(order?.trader ?? '');
+  if (order === undefined || account === undefined) return;
+  touched.add(order);
+  if (event.type !== 'OrderReinstated') order.remaining = BigInt(event.remaining);
+  if (event.type === 'OrderCancelled') {
+    order.cancelled = true;
+    tell(account, telling, 'cancelled', { order, fields: { reason: quoted(event.reason) } });
+  } else tell(account, telling, event.type === 'OrderReduced' ? 'reduced' : 'reinstated', { order, fields: { size: event.size } });
 }
 
 const FILL_TYPES = { FillMatched: 'filled', FillSettled: 'settled', FillFailed: 'failed' } as const;

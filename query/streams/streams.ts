@@ -54,7 +54,7 @@ const UNBUFFERED = { 'X-Accel-Buffering': 'no' };
 
 export function createStreams({ log, db, places, assets, onError, room, stallMs = 30_000, pause }: StreamOptions): Streams {
   const hub = createHub({ log, onError, ...pause && { pause } });
-  const parts: CatchUpParts = { hub, log, db, turns: createTurns(1) };
+  const parts: CatchUpParts = { hub, log, db, turns: createTurns(1), opening: createTurns(2) };
   let open = 0;
   let cutOff = 0;
 

@@ -7,7 +7,6 @@ import type {
 import type { MarketOutcome, Side } from '../../engine/records/fields.js';
 import { projections } from '../../projections/catalogue.js';
 import { derivedRows } from '../reference/derived-rows.js';
-import { channelRows } from '../support/channel-rows.js';
 import { testDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
 import { logOf, outcomesOf, projectTo, readTables, rowsOf, type Rows } from '../support/projected.js';
@@ -366,9 +365,7 @@ describe('projections: events', () => {
         const outcomes = outcomesOf(AT, ...history);
         await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 1_000 } });
         const { projection, ...tables } = await readTables(url);
-        const expected = {
-          ...NOTHING, ...derivedRows(MARKET, outcomes, rows), ...channelRows(outcomes), level_history: levelHistoryOf(history), ...rows,
-        };
+        const expected = { ...NOTHING, ...derivedRows(MARKET, outcomes, rows), level_history: levelHistoryOf(history), ...rows };
         const { price_candles: candles, ...others } = tables;
         assert.deepEqual(others, expected);
         assert.equal(candles!.length > 0, rowsOf(tables, 'prices').length > 0);

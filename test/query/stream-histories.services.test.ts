@@ -54,7 +54,7 @@ describe('query: streams of random histories', () => {
       const hub = createHub({ log, onError: (error) => { throw error; } });
       const texts: string[] = [];
       const reader = collector(texts);
-      const parts: CatchUpParts = { hub, log, db, turns: createTurns(1) };
+      const parts: CatchUpParts = { hub, log, db, turns: createTurns(1), opening: createTurns(2) };
       const { first, deliveries, leave } = await beginAt(parts, { ...wanted, signal: SIGNAL }, reader);
       if (first !== undefined) reader.take(first);
       for await (const delivery of deliveries) reader.take(delivery);
@@ -104,7 +104,7 @@ describe('query: streams of random histories', () => {
     it('go on from the log to what comes, wherever a reader joins', async () => {
       const growing = await logOf(outcomes.slice(0, LENGTH / 2));
       const hub = createHub({ log: growing, onError: (error) => { throw error; } });
-      const parts: CatchUpParts = { hub, log: growing, db, turns: createTurns(1) };
+      const parts: CatchUpParts = { hub, log: growing, db, turns: createTurns(1), opening: createTurns(2) };
       const readers: { readonly from: number; readonly own: readonly Channel[]; readonly texts: string[]; leave(): void }[] = [];
       for (let end = LENGTH / 2; end < LENGTH; end += 7) {
         const from = end % 2 === 0 ? end - 1 - end % 31 : -1;
