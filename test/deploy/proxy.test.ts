@@ -6,6 +6,7 @@ import { parseConfig } from '../../service/config.js';
 import { COMMON_HEADERS } from '../../service/http/security.js';
 import type { ErrorShape } from '../../service/api/error-shape.js';
 import { streamPrices } from '../../query/price-stream.js';
+import { getStream } from '../../query/streams/get-stream.js';
 import { getMetrics } from '../../service/endpoints/health.js';
 import { allEndpoints } from '../../service/endpoints.js';
 import { roleOf } from '../support/role-of.js';
@@ -42,7 +43,7 @@ describe('deploy: the proxy', () => {
       const { method, path } = endpoint;
       const target = path.replaceAll(/\{\w+\}/g, 'BTC');
       const refused: Record<string, ClientErrorCode> = {
-        away: method === 'GET' ? 'unavailable' : 'outcome_unknown', busy: endpoint === streamPrices ? 'too_many_streams' : 'rate_limited', too_large: 'body_too_large',
+        away: method === 'GET' ? 'unavailable' : 'outcome_unknown', busy: endpoint === streamPrices || endpoint === getStream ? 'too_many_streams' : 'rate_limited', too_large: 'body_too_large',
       };
       for (const [location, code] of Object.entries(refused)) checkRefusal(location, { method, target, code, shape: endpoint.errorShape });
     }

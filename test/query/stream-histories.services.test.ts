@@ -1,5 +1,6 @@
 /** The streams over random histories: from every position, the same messages as in a fold of the whole history; snapshots, and the hub. */
 import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Log } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { openReadModels, type Database } from '../../query/database.js';
@@ -8,6 +9,7 @@ import { beginAt, type CatchUpParts, type Wanted } from '../../query/streams/cat
 import { channelsOf, type Channel } from '../../query/streams/channel.js';
 import { createChannels, emptyOpening } from '../../query/streams/channels.js';
 import { createHub, type Reader } from '../../query/streams/hub.js';
+import { messageSchemas } from '../../query/streams/message-fields.js';
 import { createTurns } from '../../query/turns.js';
 import { testDatabase } from '../support/postgres.js';
 import { appendOutcomes, logOf, projectTo, randomOutcomes } from '../support/projected.js';
@@ -71,6 +73,15 @@ describe('query: streams of random histories', () => {
         last.set(channel, position);
       }
       assert.deepEqual([...new Set(told.map(({ channel, type }) => `${channel.split(':')[0]} ${type}`))].sort(), TYPES);
+    });
+
+    it('have what the API documents say, and nothing else', async () => {
+      const snapshots = await Promise.all(channels.map((channel) => messages({ channels: [channel], from: undefined })));
+      for (const text of [...all, ...await messages({ channels, from: -1 }), ...snapshots.flat()]) {
+        const told = JSON.parse(text) as Told;
+        const schema = schemas.get(told.channel.replace(/:.*/, '') + told.type);
+        assert.ok(schema?.(told), `${text}: ${JSON.stringify(schema?.errors)}`);
+      }
     });
 
     it('are the same from the beginning', async () => {
@@ -146,6 +157,13 @@ const TYPES = [
   'orders accepted', 'orders cancelled', 'orders failed', 'orders filled', 'orders reduced', 'orders reinstated', 'orders settled',
   'prices price', 'trades settlement', 'trades trade',
 ];
+
+/** Of each message, by the kind of its channel and its type; without further fields. */
+const ajv = new Ajv2020({ strict: false });
+const schemas = new Map(Object.entries(messageSchemas).flatMap(([kind, each]) => each.map((schema) => {
+  const { type } = schema.properties as unknown as { readonly type: { readonly const: string } };
+  return [kind + type.const, ajv.compile({ ...schema, additionalProperties: false })] as const;
+})));
 
 function channelsIn(outcomes: readonly CommandOutcome[]): Channel[] {
   const markets = outcomes.flatMap(({ events }) => events.flatMap((event) => event.type === 'MarketOpened' ? [event.marketId] : [])).slice(0, 6);

@@ -359,6 +359,9 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read('/api/v1/prices/btc'), record);
     assert.deepEqual(await read('/api/v1/prices/BTC/history'), { asset: 'BTC', history: [record] });
     assert.deepEqual(await exchange.get('/api/v1/prices/BTC/stream'), { asset: 'BTC', ...strike, timestamp: startTime * 1_000, source: 'pyth' });
+    const { channel, type, price: told } = await exchange.get('/api/v1/stream?channels=prices:BTC');
+    assert.deepEqual([channel, type, told], ['prices:BTC', 'price', strike.price]);
+    await exchange.refused('unknown_asset', 'GET', '/api/v1/stream?channels=prices:DOGE');
     const quickMarket = {
       id: 0, marketId, asset: 'BTC', intervalMinutes: 15, startPrice: strike.price, startTime, endTime: startTime + 900, resolved: false,
       priceSource: 'pyth', createdAt: Math.floor(at / 1_000), chainId: 31_337, contractAddress, priceMissed: false,
