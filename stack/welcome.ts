@@ -6,7 +6,7 @@ import { DEFAULT_DATA_DIR, type Config } from '../service/config.js';
 import { developmentAccounts, STARTING_USDC } from './chain/dev-contracts.js';
 import { ROLE_NAMES, type RoleName } from '../service/process/roles.js';
 
-export interface Market {
+export interface WelcomeMarket {
   readonly id: string;
   readonly question: string;
   readonly chainId: number;
@@ -24,7 +24,7 @@ export interface Welcome {
   /** JSON-RPC of the development chain; undefined without one. */
   readonly devRpcUrl: string | undefined;
   /** The open markets. */
-  readonly markets: readonly Market[];
+  readonly markets: readonly WelcomeMarket[];
 }
 
 /** Numbers of accounts and markets that are shown: enough to trade with one another. */
@@ -88,7 +88,7 @@ function filedChains({ chains, config, markets, roles }: Welcome): string[] {
 
 function marketLines({ markets, roles, chains }: Welcome): string[] {
   if (!roles.includes('query')) return [];
-  const place = ({ chainId }: Market): string => chains.length > 1 ? `  chain ${chainId}` : '';
+  const place = ({ chainId }: WelcomeMarket): string => chains.length > 1 ? `  chain ${chainId}` : '';
   const lines = markets.slice(0, MARKETS_SHOWN).map((market) => `  ${market.id}${place(market)}  ${market.question}`);
   const more = markets.length - lines.length;
   return ['Markets:', ...lines.length === 0 ? ['  none is open'] : lines, ...more === 0 ? [] : [`  and ${more} more: /api/v1/markets`], ''];
@@ -134,9 +134,9 @@ export async function welcome({ url, config, chains, dev }: WelcomeParts): Promi
   return welcomeText({ url, config, roles, chains: named, devRpcUrl, markets });
 }
 
-async function openMarkets(url: string): Promise<readonly Market[] | undefined> {
+async function openMarkets(url: string): Promise<readonly WelcomeMarket[] | undefined> {
   const { engine: { position = 0 } = {} } = await (await fetch(`${url}/health/ready`)).json() as { engine?: { position?: number } };
   const answer = await fetch(`${url}/api/v1/markets`, { headers: { 'X-Min-Log-Position': String(position - 1) } });
   if (!answer.ok) return undefined;
-  return (await answer.json() as { markets: readonly Market[] }).markets;
+  return (await answer.json() as { markets: readonly WelcomeMarket[] }).markets;
 }

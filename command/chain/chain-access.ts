@@ -1,8 +1,7 @@
 /** The access to a chain that the roles of one process share: its nodes, the check of its contracts, and the retries while it is unreachable. */
 import type { Report } from '../../engine/report.js';
 import { pause, retrying, steady } from '../../engine/waiting.js';
-import type { Keccak256 } from '../signing/keccak.js';
-import { preparePermits, type PermitFields } from '../signing/typed-data.js';
+import { preparePermits, type Keccak256, type PermitFields } from '../signing/typed-data.js';
 import { checkContracts, type Collateral } from './chain-check.js';
 import type { Chain, Rpc } from './chain.js';
 import { ChainUnavailable } from './chain.js';

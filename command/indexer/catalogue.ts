@@ -7,7 +7,7 @@ import type { OpenMarket } from '../../engine/records/commands.js';
 import { Address, Category, record } from '../../engine/records/fields.js';
 import { Type, type Static } from '../../engine/records/schema-types.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
-import type { Keccak256 } from '../signing/keccak.js';
+import type { Keccak256 } from '../signing/typed-data.js';
 import builtIn from './catalogue.json' with { type: 'json' };
 
 const CatalogueMarket = record({

@@ -7,7 +7,7 @@ import { neverFails, type Clock, type Role } from '../../engine/running-role.js'
 import { reading, type Reading } from '../../engine/state-table.js';
 import { pause } from '../../engine/waiting.js';
 import type { ChainAccess } from '../chain/chain-access.js';
-import type { Keccak256 } from '../signing/keccak.js';
+import type { Keccak256 } from '../signing/typed-data.js';
 import { openMissingMarkets, type CatalogueMarket } from './catalogue.js';
 import { runIndexer, type Indexer, type IndexerOptions } from './indexer.js';
 import { createIndexerState, indexerState, type IndexerState } from './role-state.js';

@@ -1,7 +1,7 @@
 /** Sends the transactions of one key: signs and records each request before it is broadcast, and follows it until it is final. */
 import { startReactor, type Reactor, type StandBy } from '../../engine/reactor.js';
 import type { ReportLevel } from '../../engine/report.js';
-import { createKeccak256 } from '../signing/keccak.js';
+import { createKeccak256 } from '../signing/typed-data.js';
 import { broadcast, lookAt, type LaneView } from './chain-view.js';
 import { freshFees, type Fees } from './fees.js';
 import { answered, decide, replaced, opened, type OpenTransaction, type OpenTransactionPolicy, type LaneTransaction } from './open-transactions.js';

@@ -3,7 +3,7 @@
  * not stop the lane or make it skip nonces. So a transaction count above the recorded nonces must be proved, and a gap that lasts is filled.
  */
 import type { ReportLevel } from '../../engine/report.js';
-import type { OpenTransaction, Moment, Proof, View } from './open-transactions.js';
+import type { OpenTransaction, LaneMoment, Proof, View } from './open-transactions.js';
 
 export interface NoncePolicy {
   readonly confirmations: number;
@@ -22,7 +22,7 @@ export interface NoncePolicy {
 /** A transaction count that several looks in a row have shown. */
 interface Seen {
   readonly count: number;
-  readonly since: Moment;
+  readonly since: LaneMoment;
   readonly looks: number;
   /** When a look was counted last. */
   readonly countedAtMs: number;

@@ -20,7 +20,7 @@ export interface LaneTransaction {
 }
 
 /** A block, and a time on the lane's clock in milliseconds: since when a condition holds. */
-export interface Moment {
+export interface LaneMoment {
   readonly block: number;
   readonly ms: number;
 }
@@ -31,9 +31,9 @@ export interface OpenTransaction {
   /** When the latest attempt is next broadcast. */
   readonly broadcastAtMs: number;
   /** Since when the latest attempt can be mined; undefined until this process knows that a node accepted it. */
-  readonly waitingSince: Moment | undefined;
+  readonly waitingSince: LaneMoment | undefined;
   /** Since when its nonce is the next one on the chain; undefined while an earlier nonce is not mined. */
-  readonly frontSince: Moment | undefined;
+  readonly frontSince: LaneMoment | undefined;
   /** How many broadcasts in a row a node refused. */
   readonly refusals: number;
   /** Whether the node asked for higher fees. */
@@ -43,7 +43,7 @@ export interface OpenTransaction {
   /** The block that contained one of its attempts at the last look. */
   readonly minedIn: number | undefined;
   /** Since when its nonce is used, but no receipt of its attempts is found. */
-  readonly unexplained: Moment | undefined;
+  readonly unexplained: LaneMoment | undefined;
 }
 
 export interface Receipt {
@@ -159,7 +159,7 @@ function isProven(nonce: number, proof: Proof | undefined): boolean {
 /** The nonce is not used: the transaction is broadcast until it is mined, with higher fees from time to time. */
 function decideUnused(before: OpenTransaction, { view, policy, nowMs, actions }: Deciding): OpenTransaction {
   const { nonce } = before.transaction;
-  const now: Moment = { block: view.head, ms: nowMs };
+  const now: LaneMoment = { block: view.head, ms: nowMs };
   let open: OpenTransaction = { ...before, unexplained: undefined, frontSince: nonce === view.count ? before.frontSince ?? now : undefined };
   if (open.minedIn !== undefined) {
     actions.push({ kind: 'report', level: 'warn', text: `nonce ${nonce}: block ${open.minedIn} was reorganised away; the transaction is broadcast again` });
@@ -187,7 +187,7 @@ function decideUnused(before: OpenTransaction, { view, policy, nowMs, actions }:
  */
 function wantsMore(open: OpenTransaction, { view, policy, nowMs }: Omit<Deciding, 'actions'>): boolean {
   if (open.underpriced) return nowMs >= open.broadcastAtMs;
-  const lasts = (since: Moment | undefined): boolean => (
+  const lasts = (since: LaneMoment | undefined): boolean => (
     since !== undefined && view.head - since.block >= policy.bumpAfterBlocks && nowMs - since.ms >= policy.bumpAfterMs);
   if (!lasts(open.waitingSince)) return false;
   return lasts(open.frontSince) || offerOf(open).maxFeePerGas < view.baseFeePerGas;
@@ -202,7 +202,7 @@ function offerOf({ transaction: { nonce, attempts } }: OpenTransaction): Fees {
 
 /** The open transaction after a node's answer to a broadcast, and the alert to report, if any. */
 export function answered(
-  open: OpenTransaction, answer: BroadcastAnswer, { policy, now }: { policy: OpenTransactionPolicy; now: Moment },
+  open: OpenTransaction, answer: BroadcastAnswer, { policy, now }: { policy: OpenTransactionPolicy; now: LaneMoment },
 ): { readonly open: OpenTransaction; readonly alert?: string } {
   const { nonce } = open.transaction;
   if (answer === 'accepted' || answer === 'nonce too low') {

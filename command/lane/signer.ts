@@ -2,7 +2,7 @@
 import { SigningKey } from 'ethers/crypto';
 import { computeAddress } from 'ethers/transaction';
 import { isAddress, isHexBytes, toHex } from '../../engine/records/hex.js';
-import type { Keccak256 } from '../signing/keccak.js';
+import type { Keccak256 } from '../signing/typed-data.js';
 import { serializeTransaction } from './eip1559.js';
 import type { Fees } from './fees.js';
 import { UnsendableTransaction, type Attempt, type TransactionRequest } from './requests.js';

@@ -9,7 +9,7 @@ import { rejectionError, type Answer } from './answer.js';
 import type { SignedRequestHandler } from './cancel-orders.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { chainOf, checkRequest, inTurn, type SignedRequestParts } from './signed-request.js';
-import { createUnderway } from './underway.js';
+import { createUnderway } from './command-writer.js';
 
 const { trader, seconds, deadline, signature, chainId } = bodyFields;
 const fields = { trader, seconds, deadline, signature, chainId };

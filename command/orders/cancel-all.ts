@@ -13,7 +13,7 @@ import { rejectionError, type Answer } from './answer.js';
 import type { SignedRequestHandler } from './cancel-orders.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { chainOf, checkRequest, inTurn, type SignedRequestParts } from './signed-request.js';
-import { createUnderway } from './underway.js';
+import { createUnderway } from './command-writer.js';
 
 const { trader, marketId, deadline, signature, chainId } = bodyFields;
 const fields = { trader, marketId, deadline, signature, chainId };

@@ -17,7 +17,7 @@ import { normalSignature, recoveryFailures, type SignerRecovery } from '../signi
 import type { PreparedDomain } from '../signing/typed-data.js';
 import { rejectionError, type Answer, type FindOrder, type KnownOrder, type Submit, type Submitted } from './answer.js';
 import { UINT64_MAX, uintText } from './body-fields.js';
-import { createUnderway, passed } from './underway.js';
+import { createUnderway, passed } from './command-writer.js';
 
 export interface CancelOrderParts {
   /** `open`: a cancel without a signature is accepted too; only for a development stack on loopback. */

@@ -11,7 +11,7 @@ import { problemExample, problemOf, problems } from '../../service/api/problems.
 import type { Answer, KnownOrder } from './answer.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { cancelledBody, chainOf, checkRequest, findAny, inTurn, type SignedRequestParts } from './signed-request.js';
-import { createUnderway } from './underway.js';
+import { createUnderway } from './command-writer.js';
 
 const { trader, orderHashes, deadline, signature, chainId } = bodyFields;
 const fields = { trader, orderHashes, deadline, signature, chainId };

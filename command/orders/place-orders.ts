@@ -150,6 +150,6 @@ export const placeOrders = defineEndpoint({
       },
     },
   },
-  errors: ['invalid_json', 'invalid_request', 'clock_untrusted', 'disk_full', 'overloaded', 'unavailable'],
+  errors: ['invalid_json', 'invalid_request', 'trading_halted', 'clock_untrusted', 'disk_full', 'overloaded', 'unavailable'],
   limit: 'orders', weight: weightOf, consistent: false,
 }, ({ placeOrders: place }: { readonly placeOrders: SignedRequestHandler }) => ({ body }, { signal }) => place(body, signal));

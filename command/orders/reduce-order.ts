@@ -15,7 +15,7 @@ import * as kind from '../../service/api/request-fields.js';
 import { rejectionError, type Answer, type KnownOrder } from './answer.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { cancelledBody, checkRequest, findAny, inTurn, type SignedRequestParts } from './signed-request.js';
-import { createUnderway } from './underway.js';
+import { createUnderway } from './command-writer.js';
 
 const { size, deadline, signature } = bodyFields;
 const fields = { size, deadline, signature };

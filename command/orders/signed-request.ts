@@ -5,9 +5,8 @@ import type { EngineView } from '../../engine/run/view.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain, RequestFields } from '../signing/typed-data.js';
 import type { FindOrder, KnownOrder, OriginalOutcome, Submit } from './answer.js';
-import type { Written } from './command-writer.js';
+import { passed, type Written, type Underway } from './command-writer.js';
 import { fieldError } from './order-request.js';
-import { passed, type Underway } from './underway.js';
 
 export interface SignedRequestParts {
   readonly view: Pick<EngineView, 'position' | 'market' | 'cancelledAllAt' | 'hasOrders' | 'switchOf'>;

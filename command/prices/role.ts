@@ -13,7 +13,7 @@ import type { OpenLaneUser } from '../lane/requests.js';
 import { QUICK_RULES } from '../quick/quick-jobs.js';
 import { runQuickMarkets, type QuickMarkets } from '../quick/quick-markets.js';
 import type { Schedule } from '../quick/terms.js';
-import type { Keccak256 } from '../signing/keccak.js';
+import type { Keccak256 } from '../signing/typed-data.js';
 import { pastPrice } from './past-price.js';
 import type { PriceSource } from './price-source.js';
 import { runRecorder, type PriceRecorder } from './recorder.js';

@@ -4,7 +4,7 @@ import { encodeCall, type ContractCall } from '../chain/abi.js';
 import type { Finding } from '../jobs/job-list.js';
 import { runJobs, type JobOptions, type JobRunner, type JobSource } from '../jobs/job-runner.js';
 import type { RoundsStatus } from '../jobs/lane-rounds.js';
-import type { Keccak256 } from '../signing/keccak.js';
+import type { Keccak256 } from '../signing/typed-data.js';
 import {
   createJob, keyOfNote, missedPrices, resolveJobs, type QuickJob, type QuickNote, type QuickRules,
 } from './quick-jobs.js';

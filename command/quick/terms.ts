@@ -2,7 +2,7 @@
  * Which quick markets there should be, and under which ids: asset and times give the id, so the same market can never
  * exist twice.
  */
-import type { Keccak256 } from '../signing/keccak.js';
+import type { Keccak256 } from '../signing/typed-data.js';
 
 /** What a quick market is about. Times are in seconds since the Unix epoch. */
 export interface QuickMarketTerms {

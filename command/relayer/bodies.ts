@@ -1,6 +1,7 @@
 /** The request bodies of the relayer's endpoints, field for field, and their parsing: from bytes to a request whose form is right. */
 import { RequestError } from '../../engine/records/errors.js';
 import { parseJsonObject } from '../../engine/records/exact-json.js';
+import type { RelayAction } from '../../engine/records/fields.js';
 import { FieldFault } from '../../service/api/request-fields.js';
 import {
   address, bytes32, decimal, decimals, flag, integer, objects, optional, parseFields, recoveryId, signatureWord, type Parsed,
@@ -50,9 +51,8 @@ export const bodies = {
   },
   'ctf-split': wholeSets,
   'ctf-merge': wholeSets,
-} as const;
+} as const satisfies Readonly<Record<RelayAction, object>>;
 
-export type RelayAction = keyof typeof bodies;
 export const RELAY_ACTIONS = Object.keys(bodies) as readonly RelayAction[];
 
 /** A request whose form is right: every field of the right type, lower-case hex, v of 27 or 28. */

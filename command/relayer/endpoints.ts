@@ -2,13 +2,14 @@
 import { getUserNonces } from './user-nonces.js';
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
 import * as field from '../../engine/records/answer-fields.js';
+import type { RelayAction } from '../../engine/records/fields.js';
 import { bearer } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type AnswerEntry } from '../../service/api/endpoint.js';
 import type { ClientErrorCode } from '../../service/api/errors.js';
 import * as example from '../../service/api/examples.js';
 import { relayerErrors } from '../../service/api/relayer-errors.js';
 import { requireScope } from '../../service/api/scopes.js';
-import { bodies, type RelayAction } from './bodies.js';
+import { bodies } from './bodies.js';
 import { schemaOf } from './body-fields.js';
 import type { Relay } from './relayer.js';
 

@@ -1,7 +1,7 @@
 /** What the lane's outbox keeps with a relayed transaction: enough to announce its attempts and to judge its ending after a restart. */
 import { createHash } from 'node:crypto';
 import type { SubmitRelay } from '../../engine/records/commands.js';
-import type { RelayAction } from './bodies.js';
+import type { RelayAction } from '../../engine/records/fields.js';
 import type { Goal } from './goals.js';
 
 export interface RelayNote {

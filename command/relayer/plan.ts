@@ -1,8 +1,9 @@
 /** From a request whose targets are right to what is signed, what is sent, with how much gas, and which state is asked for. */
+import type { RelayAction } from '../../engine/records/fields.js';
 import type { Message } from '../signing/action-digest.js';
 import type { SignedActionName } from '../signing/signed-actions.js';
 import { encodeAggregate, encodeCall, type ContractCall } from '../chain/abi.js';
-import { bondPermitOf, ownerOf, type Redemption, type RelayAction, type RelayRequest, type RequestOf, type SignatureFields } from './bodies.js';
+import { bondPermitOf, ownerOf, type Redemption, type RelayRequest, type RequestOf, type SignatureFields } from './bodies.js';
 import type { Goal } from './goals.js';
 import type { RelayMarket, RelayMarkets } from './markets.js';
 import type { Targets } from './targets.js';

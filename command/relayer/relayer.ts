@@ -4,13 +4,14 @@
  */
 import type { RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
+import type { RelayAction } from '../../engine/records/fields.js';
 import type { Commitment } from '../../engine/run/view.js';
 import { ChainUnavailable, type Chain } from '../chain/chain.js';
-import type { Keccak256 } from '../signing/keccak.js';
+import type { Keccak256 } from '../signing/typed-data.js';
 import type { SignerRecovery } from '../signing/recover.js';
 import { signingDomains, type DomainParams } from '../signing/signed-actions.js';
 import { decodeAggregate, reasonOfRevert } from '../chain/abi.js';
-import { parseRelayRequest, type RelayAction, type RelayRequest } from './bodies.js';
+import { parseRelayRequest, type RelayRequest } from './bodies.js';
 import { lackOf, priceOf, type ChainReads, type Funds } from '../chain/chain-reads.js';
 import { collateralDeducted, refuseReserved } from './reserved-balance.js';
 import type { EndedRelay, RelaySender } from './sender.js';

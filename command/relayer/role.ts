@@ -12,7 +12,7 @@ import { runKeeper, type KeeperRules, type KeeperStatus } from '../keeper/keeper
 import { RELAYER } from '../lane/keys.js';
 import { LANE_POLICY } from '../lane/lane-options.js';
 import type { OpenLaneUser } from '../lane/requests.js';
-import type { Keccak256 } from '../signing/keccak.js';
+import type { Keccak256 } from '../signing/typed-data.js';
 import type { SignerRecovery } from '../signing/recover.js';
 import { relayerEndpoints } from './endpoints.js';
 import { createQuota, type QuotaLimits } from './quota.js';

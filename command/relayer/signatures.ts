@@ -1,12 +1,11 @@
 /** Checks the signatures of a plan off the chain: by the present nonces, or by the ones before, which means that the request is a repeat. */
 import { toHex } from '../../engine/records/hex.js';
 import { prepareAction, type ActionDigest } from '../signing/action-digest.js';
-import type { Keccak256 } from '../signing/keccak.js';
+import type { Keccak256, SigningDomain } from '../signing/typed-data.js';
 import { recoveryFailures, type Recovery, type SignerRecovery } from '../signing/recover.js';
 import {
   counterOf, nonceKey, nonceMeanings, signedActions, type NonceKind, type SigningContract,
 } from '../signing/signed-actions.js';
-import type { SigningDomain } from '../signing/typed-data.js';
 import type { Contracts } from '../chain/chain.js';
 import type { ContractCall } from '../chain/abi.js';
 import type { Plan, SignedPart } from './plan.js';

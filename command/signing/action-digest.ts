@@ -1,7 +1,6 @@
 /** EIP-712 digests of the messages in the table of signed actions. */
-import type { Keccak256 } from './keccak.js';
+import { domainSeparator, typeHash, type Keccak256, type SigningDomain } from './typed-data.js';
 import type { Member, SignedAction } from './signed-actions.js';
-import { domainSeparator, typeHash, type SigningDomain } from './typed-data.js';
 
 /** Hex for addresses and 32 bytes, bigints for integers of any size. */
 export type MessageValue = string | boolean | bigint | readonly bigint[] | readonly string[];

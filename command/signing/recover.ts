@@ -8,7 +8,7 @@
 import { createRequire } from 'node:module';
 import type * as Secp256k1 from 'secp256k1';
 import { toHex } from '../../engine/records/hex.js';
-import type { Keccak256 } from './keccak.js';
+import type { Keccak256 } from './typed-data.js';
 
 export type Backend = 'native' | 'wasm';
 

@@ -1,6 +1,17 @@
-/** EIP-712 digests of orders, cancels and permits: what a trader signs. An order's digest is also its hash. */
-import type { CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder } from '../../engine/records/commands.js';
-import type { Keccak256 } from './keccak.js';
+/** EIP-712 digests of orders, cancels and permits, by Keccak-256: what a trader signs. An order's digest is also its hash. */
+import { createKeccak } from 'hash-wasm';
+import type {
+  CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder,
+} from '../../engine/records/commands.js';
+
+/** The 32-byte Keccak-256 hash of the bytes, in a new array. */
+export type Keccak256 = (data: Uint8Array) => Uint8Array;
+
+/** Compiles the hash function, which is several times faster than one in JavaScript and needs no promise per hash. */
+export async function createKeccak256(): Promise<Keccak256> {
+  const hasher = await createKeccak(256);
+  return (data) => hasher.init().update(data).digest('binary');
+}
 
 /** An EIP-712 domain of a contract. */
 export interface SigningDomain {

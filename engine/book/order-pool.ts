@@ -1,15 +1,14 @@
 /** The storage of all orders that an engine has in memory, open and closed: one record per order, found by hash. */
 import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../records/fields.js';
-import { CHUNK_BITS, CHUNK_SLOTS, Columns, type Column, type ColumnKind } from './columns.js';
-import { HashIndex, mix32 } from './hash-index.js';
 import {
-  addRemainingIn, BOOK, FLAGS, formatHash, HASH_WORDS, IN_USE, NEXT, NUMBER_HI, NUMBER_LO, numberIn, OUTCOME,
-  PREVIOUS, PRICE_MASK, readHash, RECORD_BITS, recordAt, REMAINING_HI, REMAINING_LO, RESTING, SIDE,
-  subtractRemainingIn,
+  CHUNK_BITS, CHUNK_SLOTS, Columns, addRemainingIn, BOOK, FLAGS, formatHash, HASH_WORDS, IN_USE, NEXT, NUMBER_HI,
+  NUMBER_LO, numberIn, OUTCOME, PREVIOUS, PRICE_MASK, readHash, RECORD_BITS, recordAt, REMAINING_HI, REMAINING_LO,
+  RESTING, SIDE, subtractRemainingIn, type Column, type ColumnKind,
 } from './order-record.js';
+import { HashIndex, mix32 } from './hash-index.js';
 import { uint64 } from './uint64.js';
 
-export type { Column } from './columns.js';
+export type { Column } from './order-record.js';
 
 const WORD = 2 ** 32;
 

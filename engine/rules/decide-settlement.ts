@@ -5,8 +5,7 @@ import { costOf } from '../records/amounts.js';
 import type { CancelReason, Event, FillFailed, TraderDefaulted } from '../records/events.js';
 import { BUY, SELL, type FailureReason } from '../records/fields.js';
 import { DEFAULT_MEMORY_MS, FIRST_SUSPENSION_MS, LONGEST_SUSPENSION_MS, WORK_LIMIT } from './limits.js';
-import { match } from './match.js';
-import { NEVER_RESTS, POST_ONLY } from './order-terms.js';
+import { match, NEVER_RESTS, POST_ONLY } from './match.js';
 import type { PendingFill } from './pending-fills.js';
 import {
   CANCELLED, FILLED, OPEN, clearedBy, isOpenMarket, lives, marketOf, ownerOf, pulledOrders, type Pull, type State,

@@ -10,8 +10,7 @@ import { decideFailFill, decideSettleFill, decideSubmitSettlement } from './deci
 import { cancelled, rejected } from './cancelled.js';
 import type { CancelReason, Event, MarketOpened, RejectionCode } from '../records/events.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from './limits.js';
-import { match } from './match.js';
-import { termBits, termsOf } from './order-terms.js';
+import { match, termBits, termsOf } from './match.js';
 import {
   FILLED, OPEN, deathOf, findMarket, findNonce, findOrder, isOpenMarket, lives, marketOf, marketOfToken, ownerOf, sweptOrders,
   type State, type Sweep,

@@ -11,7 +11,7 @@ import type {
 } from '../records/events.js';
 import { BUY } from '../records/fields.js';
 import { KEPT_RELAY_TRANSACTIONS } from './limits.js';
-import { termBits } from './order-terms.js';
+import { termBits } from './match.js';
 import {
   CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders,
   type Boundary, type Market, type QuickTerms, type State, type Sweep,

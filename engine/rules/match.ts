@@ -1,10 +1,10 @@
-/** Matches an incoming order against a book by price-time priority. Returns events and does not change the book. */
+/** Matches an incoming order, by its terms, against a book by price-time priority. Returns events and does not change the book. */
 import { costOf } from '../records/amounts.js';
 import { cancelled } from './cancelled.js';
-import type { Event } from '../records/events.js';
+import type { Event, OrderTermsSet } from '../records/events.js';
 import { BUY, type MarketOutcome, type Side } from '../records/fields.js';
-import { CANCELS_NEWER, NEVER_RESTS } from './order-terms.js';
 import { isPulledBy, lives, type Market, type Pull, type State, type Sweep } from './state.js';
+import type { PlaceOrder } from '../records/commands.js';
 
 /** An order to be matched: one that was just accepted, or one that gets the size of a failed fill back. */
 export interface Incoming {
@@ -18,7 +18,7 @@ export interface Incoming {
   readonly outcome: MarketOutcome;
   readonly price: number;
   readonly remaining: bigint;
-  /** The bits of order-terms.ts. */
+  /** The bits of `termBits`. */
   readonly terms: number;
   /** Unfinished sweeps: resting orders that a sweep will cancel do not trade any more. */
   readonly sweeps: readonly Sweep[];
@@ -90,4 +90,22 @@ function remainder(incoming: Incoming, remaining: bigint, reason?: 'match_limit'
   return reason === undefined
     ? { type: 'OrderRested', ...order, size: remaining.toString() }
     : { type: 'OrderCancelled', ...order, remaining: remaining.toString(), rested: '0', reason };
+}
+
+/** Bits of an order's `terms`; an order with none of them rests, may take, and cancels the older order of its trader. */
+export const NEVER_RESTS = 1;
+export const POST_ONLY = 2;
+export const CANCELS_NEWER = 4;
+
+type Terms = Pick<OrderTermsSet, 'timeInForce' | 'postOnly' | 'notAfter' | 'selfTrade'>;
+
+/** The terms of a command; undefined when all of them are the defaults. */
+export function termsOf({ timeInForce, postOnly, notAfter, selfTrade }: PlaceOrder): Terms | undefined {
+  if (timeInForce === undefined && postOnly === undefined && notAfter === undefined && selfTrade === undefined) return undefined;
+  return { timeInForce: timeInForce ?? 'GTC', postOnly: postOnly ?? false, notAfter: notAfter ?? null, selfTrade: selfTrade ?? 'cancel_older' };
+}
+
+/** The terms as bits. `notAfter` has none: it counts only until the order is accepted. */
+export function termBits({ timeInForce, postOnly, selfTrade }: Terms): number {
+  return (timeInForce === 'GTC' ? 0 : NEVER_RESTS) | (postOnly ? POST_ONLY : 0) | (selfTrade === 'cancel_newer' ? CANCELS_NEWER : 0);
 }

@@ -1,6 +1,6 @@
 /** The engine's state: markets, traders, orders and fills, with functions that read it for decisions. Only evolve.ts changes the state. */
 import { Book } from '../book/book.js';
-import type { Column } from '../book/columns.js';
+import type { Column } from '../book/order-record.js';
 import { HashIndex, mix32 } from '../book/hash-index.js';
 import { OrderPool } from '../book/order-pool.js';
 import { Deadlines } from './deadlines.js';
@@ -147,7 +147,7 @@ export interface OrderColumns {
   /** Neighbours in the trader's list of open orders, as slot + 1; 0 means no neighbour. */
   readonly previousOpen: Column;
   readonly nextOpen: Column;
-  /** The bits of order-terms.ts. */
+  /** The bits of `termBits`. */
   readonly terms: Column;
 }
 

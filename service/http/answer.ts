@@ -1,8 +1,8 @@
 /** The last step of a request that went well: calls the endpoint's handler and sends what it returns; and how any answer is sent. */
 import { setMaxListeners } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiRequest, Endpoint, Reply, Route, SentReply, StreamReply } from '../api/endpoint.js';
-import { discardBody } from './body.js';
 import type { StreamConnections } from './connections.js';
 import type { AppEnding } from './ending.js';
 import { addressKey } from './limits.js';
@@ -182,4 +182,23 @@ function pump(source: AsyncIterator<string | Uint8Array>, response: StepResponse
     signal.addEventListener('abort', abort);
     if (signal.aborted) abort(); else next();
   });
+}
+
+/** How much of an unwanted body is read and dropped, so that the connection stays open and the client can read the answer. */
+const MAX_DISCARDED_BYTES = 1024 * 1024;
+
+/**
+ * Reads and drops the rest of a request that has been answered. Beyond 1 MiB the connection is destroyed: reading without end would cost
+ * as much as the refused body.
+ */
+export function discardBody(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  if (request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined) return;
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_DISCARDED_BYTES) request.socket.destroy();
+  });
+  request.on('error', () => undefined);
+  request.resume();
 }

@@ -1,4 +1,4 @@
-/** The Express application. This file is the way of a request, from top to bottom; each step is in a file of its own. */
+/** The Express application: the way of a request, from top to bottom. Its steps are in request-steps.ts, limits.ts, answer.ts and errors.ts. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
@@ -6,16 +6,15 @@ import { RequestError } from '../../engine/records/errors.js';
 import type { Authenticate } from '../access/authenticate.js';
 import type { Endpoint, Route } from '../api/endpoint.js';
 import { answer, ClientSignals, type AnswerParts } from './answer.js';
-import { readJsonBody, withoutBody } from './body.js';
+import {
+  readJsonBody, withoutBody, bearerToken, clientAddress, minLogPosition, onlyOwnPages, otherMethods, parseQuery,
+  preflight, wellFormed, withoutCors, type WaitForPosition,
+} from './request-steps.js';
 import { StreamConnections } from './connections.js';
 import { notEnding, stop } from './ending.js';
 import { answerErrors } from './errors.js';
 import type { Limiters } from './limits.js';
 import type { Observer } from '../status/metrics.js';
-import {
-  bearerToken, clientAddress, minLogPosition, onlyOwnPages, otherMethods, parseQuery, preflight,
-  wellFormed, withoutCors, type WaitForPosition,
-} from './small-steps.js';
 import type { ErrorMiddleware, RequestLocals, Next, Middleware, StepRequest, StepResponse } from './step.js';
 
 export interface AppOptions {

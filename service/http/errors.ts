@@ -2,7 +2,7 @@
 import { RequestError } from '../../engine/records/errors.js';
 import { problems, requestErrorOf } from '../api/problems.js';
 import { breakOff, send, type AnswerParts } from './answer.js';
-import { ClientGone } from './body.js';
+import { ClientGone } from './request-steps.js';
 import type { ErrorMiddleware, StepRequest } from './step.js';
 
 export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'observer' | 'ending' | 'now'>): ErrorMiddleware {

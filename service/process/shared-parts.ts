@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createAdvanceRequests, type AdvanceRequests } from '../../command/indexer/advance-requests.js';
-import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
-import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
+import {
+  createKeccak256, prepareDomain, type Keccak256, type PreparedDomain,
+} from '../../command/signing/typed-data.js';
 import { LogUnavailable, RecordsLost, type Log } from '../../engine/log/log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
 import type { Reading } from '../../engine/state-table.js';

@@ -9,8 +9,9 @@ import type { Logger } from '../logger.js';
 import { databasesOf, stampsCommands, writtenBy, type DatabaseName, type RoleName } from '../process/roles.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from '../machine/clock.js';
 import { directoriesOf, watchDisks, type SpaceOf } from '../machine/disk.js';
-import { createProbe, type ProbeResult, type Probe } from './probe.js';
 import { clockState, databaseState, diskState, type DatabaseState } from './process-state.js';
+import { messageOf } from '../../engine/report.js';
+import { within } from '../../engine/waiting.js';
 
 /** The machine that a process runs on; tests give another one. */
 export interface Machine {
@@ -74,15 +75,20 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
   const databases = openProbes(options);
   const disk = watchDisks({ directories: directoriesOf(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, spaceOf, report });
   const clock = await startClock({
-    clocks, historyMs, report, signal, ask: () => databases.time.look(),
+    clocks, historyMs, report, signal, ask: () => databases.time(),
     bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: ACCEPT_AFTER_MS },
   }).catch(async (error: unknown) => {
     await databases.close();
     throw error;
   });
-  await disk.look();
+  let shortage: string | undefined;
+  const lookAtDisk = async (): Promise<void> => {
+    await disk.look();
+    shortage = disk.shortage();
+  };
+  await lookAtDisk();
   const tellProblem = tellsProblem(databases.log, report);
-  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellProblem), disk.look()]); }, lookEveryMs).unref();
+  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellProblem), lookAtDisk()]); }, lookEveryMs).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = stampsCommands(roles);
@@ -96,7 +102,6 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
       const problem = problemWith(databases.log);
       if (problem !== undefined) throw new RequestError('unavailable', `${problem}; the request was not accepted`);
       if (what !== 'order') return;
-      const shortage = disk.shortage();
       if (shortage !== undefined) throw new RequestError('disk_full', shortage, [], { retryAfterS: DISK_RETRY_S });
       const doubt = clock.doubt();
       if (doubt !== undefined) throw new RequestError('clock_untrusted', doubt, [], { retryAfterS: CLOCK_RETRY_S });
@@ -113,10 +118,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
         };
       }))),
       reading(clockState, () => [{ ...clock.state(), stampsCommands: stamps }]),
-      reading(diskState, () => {
-        const shortage = disk.shortage();
-        return disk.disks().toSorted((a, b) => a.freeBytes - b.freeBytes).map((each) => ({ ...each, shortage }));
-      }),
+      reading(diskState, () => disk.disks().toSorted((a, b) => a.freeBytes - b.freeBytes).map((each) => ({ ...each, shortage }))),
     ],
     async stop() {
       clearInterval(timer);
@@ -154,12 +156,17 @@ function openProbes({ urls, roles, log: { check }, unusable, machine: { clocks, 
     });
   };
   const log: Probe<unknown> = check === undefined ? byUrl(urls.log) : createProbe({ ask: askLog, ...probed });
+  const time = byUrl(timeUrlOf(urls));
   const of: Readonly<Record<DatabaseName, () => Probe<unknown>>> = {
     'log': () => log, 'read models': () => byUrl(urls.readModels), 'outbox': () => byUrl(urls.outbox),
   };
   return {
     log,
-    time: byUrl(timeUrlOf(urls)),
+    /** What the database that tells the time says; undefined where it does not answer. */
+    async time(): Promise<DatabaseTime | undefined> {
+      const found = await time.look();
+      return found.answers ? found.value : undefined;
+    },
     of: (name: DatabaseName) => of[name](),
     close: async () => { await Promise.all([...opened.values()].map(({ connection }) => connection.close())); },
   };
@@ -200,4 +207,63 @@ function troubling(log: Probe<unknown>): Away | undefined {
 /** Only the log refuses. */
 function isRefusal({ cause }: Away): boolean {
   return cause instanceof LogRefused;
+}
+
+export type ProbeResult<T>
+  = | { readonly answers: true; readonly value: T }
+    | { readonly answers: false; readonly error: string; readonly cause?: unknown };
+
+export interface Probe<T> {
+  /** Asks, unless somebody is asking or the latest answer is fresh. Resolves within the time limit and never rejects. */
+  look(): Promise<ProbeResult<T>>;
+  /** The latest answer; undefined before the first one. */
+  latest(): ProbeResult<T> | undefined;
+  /** Milliseconds since the latest success, or since the probe was made. */
+  sinceSuccessMs(): number;
+}
+
+export interface ProbeOptions<T> {
+  readonly ask: () => Promise<T>;
+  readonly timeoutMs: number;
+  /** An answer is used for this long. */
+  readonly freshMs: number;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+}
+
+export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>): Probe<T> {
+  let found: ProbeResult<T> | undefined;
+  let foundAtMs = -Infinity;
+  let succeededAtMs = now();
+  /** The running question, which may take longer than the time limit. */
+  let asking: Promise<ProbeResult<T>> | undefined;
+  let looking: Promise<ProbeResult<T>> | undefined;
+
+  async function answer(): Promise<ProbeResult<T>> {
+    try {
+      const value = await ask();
+      succeededAtMs = now();
+      return { answers: true, value };
+    } catch (error) {
+      return { answers: false, error: messageOf(error), cause: error };
+    } finally {
+      asking = undefined;
+    }
+  }
+
+  async function lookAgain(): Promise<ProbeResult<T>> {
+    found = await within(asking ??= answer(), timeoutMs) ?? { answers: false, error: `no answer within ${timeoutMs} ms` };
+    foundAtMs = now();
+    looking = undefined;
+    return found;
+  }
+
+  return {
+    look() {
+      if (found !== undefined && now() - foundAtMs < freshMs) return Promise.resolve(found);
+      return looking ??= lookAgain();
+    },
+    latest: () => found,
+    sinceSuccessMs: () => now() - succeededAtMs,
+  };
 }

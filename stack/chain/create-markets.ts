@@ -1,5 +1,5 @@
 /** Creates the catalogue's markets on a chain with the market factory; the exchange learns of them from the chain, like of all markets. */
-import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256 } from '../../command/signing/typed-data.js';
 import { Interface, id, solidityPackedKeccak256, type InterfaceAbi } from 'ethers';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../../command/chain/chain.js';
 import { createSigner } from '../../command/lane/signer.js';

@@ -1,8 +1,7 @@
 /** The floor of the order benchmark: the real server with parsing, validation and signature check, but neither log nor engine. */
-import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { createOrderPlacing, createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
-import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { serve } from '../../service/api/endpoint.js';
 import { countedOrders } from '../../command/orders/role.js';
 import { orderEndpoints } from '../../command/orders/endpoints.js';

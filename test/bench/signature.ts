@@ -2,10 +2,9 @@
 import { Wallet, id, verifyTypedData } from 'ethers';
 import { parseJsonObject } from '../../engine/records/exact-json.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
-import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256, orderTypes, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { parseOrder } from '../../command/orders/order-request.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
-import { orderTypes, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { checkedRecordId, encodeCommand } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { newCommand } from '../support/commands.js';

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type * as Secp256k1 from 'secp256k1';
-import { createKeccak256 } from '../../command/signing/keccak.js';
-import { prepareDomain, type OrderDomain, type OrderFields } from '../../command/signing/typed-data.js';
+import {
+  createKeccak256, prepareDomain, type OrderDomain, type OrderFields,
+} from '../../command/signing/typed-data.js';
 import { buildRequest } from './load.js';
 
 export interface SignedOrders {

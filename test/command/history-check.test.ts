@@ -1,9 +1,8 @@
 /** The service refuses to continue a history under another chain or signing domain. */
 import { rejects } from 'node:assert/strict';
-import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { createOrderPlacing, createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
-import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine } from '../../engine/run/engine.js';

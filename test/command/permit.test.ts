@@ -1,8 +1,7 @@
 /** Permits and exposure on the order's way in: whose permit it is, in which order things are refused, and what is held for how long. */
 import assert from 'node:assert/strict';
 import { Signature, TypedDataEncoder, type Wallet } from 'ethers';
-import { createKeccak256 } from '../../command/signing/keccak.js';
-import { permitTypes, preparePermits, type SigningDomain } from '../../command/signing/typed-data.js';
+import { createKeccak256, permitTypes, preparePermits, type SigningDomain } from '../../command/signing/typed-data.js';
 import { RequestError } from '../../engine/records/errors.js';
 import {
   START_MS, START_S, alice, anOrder, bob, bodyOf, orderWorld, domain, refused, signOrder, type OrderWorld, type Fields,

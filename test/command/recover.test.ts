@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { SigningKey, Wallet, computeAddress, getBytes, id, toBeHex, zeroPadValue } from 'ethers';
 import fc from 'fast-check';
-import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256, orderTypes, prepareDomain, type Keccak256 } from '../../command/signing/typed-data.js';
 import { toHex } from '../../engine/records/hex.js';
 import {
   createSignerRecovery, loaders, normalSignature, type Backend, type RecoverKey, type RecoveryFailure, type SignerRecovery,
 } from '../../command/signing/recover.js';
-import { orderTypes, prepareDomain } from '../../command/signing/typed-data.js';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const key = new SigningKey(id('a trader'));

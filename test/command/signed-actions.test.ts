@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { TypedDataEncoder, hexlify, id } from 'ethers';
 import { prepareAction, type Message } from '../../command/signing/action-digest.js';
-import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256, type Keccak256 } from '../../command/signing/typed-data.js';
 import {
   counterOf, nonceKey, nonceMeanings, signedActions, signingDomains, type MemberType, type SignedActionName,
 } from '../../command/signing/signed-actions.js';

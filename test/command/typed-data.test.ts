@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { TypedDataEncoder, id, keccak256 as ethersKeccak } from 'ethers';
 import fc from 'fast-check';
-import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
+import {
+  createKeccak256, cancelTypes, orderTypes, prepareDomain, typeHash, type Keccak256, type OrderFields,
+} from '../../command/signing/typed-data.js';
 import { toHex } from '../../engine/records/hex.js';
-import { cancelTypes, orderTypes, prepareDomain, typeHash, type OrderFields } from '../../command/signing/typed-data.js';
 
 const hex = (bytes: number) => fc.uint8Array({ minLength: bytes, maxLength: bytes }).map(toHex);
 const UINT64_MAX = 2n ** 64n - 1n;

@@ -1,6 +1,6 @@
 /** What is being written at the moment. */
 import assert from 'node:assert/strict';
-import { createUnderway } from '../../command/orders/underway.js';
+import { createUnderway } from '../../command/orders/command-writer.js';
 
 const work = { key: 'key', trader: 'alice', orderHash: '0x1', request: '0x1', signal: undefined };
 

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { Interface, ZeroAddress, getCreateAddress, id, toBeHex } from 'ethers';
 import fc from 'fast-check';
-import { createKeccak256 } from '../../command/signing/keccak.js';
-import { orderTypes, prepareDomain, typeHash } from '../../command/signing/typed-data.js';
+import { createKeccak256, orderTypes, prepareDomain, typeHash } from '../../command/signing/typed-data.js';
 import { toHex } from '../../engine/records/hex.js';
 import { multicall3 } from '../../contracts-abi/multicall3.js';
 import type { Order } from '../../contracts-abi/settlement.js';

@@ -15,9 +15,10 @@ import { placeOrder } from '../../command/orders/place-order.js';
 import { placeOrders } from '../../command/orders/place-orders.js';
 import { reduceOrder } from '../../command/orders/reduce-order.js';
 import { api, type ApiPorts } from '../../command/orders/role.js';
-import { createKeccak256 } from '../../command/signing/keccak.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
-import { cancelTypes, orderTypes, prepareDomain, requestTypes, type OrderDomain, type PermitFields } from '../../command/signing/typed-data.js';
+import {
+  cancelTypes, createKeccak256, orderTypes, prepareDomain, requestTypes, type OrderDomain, type PermitFields,
+} from '../../command/signing/typed-data.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { decodeCommand, encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';

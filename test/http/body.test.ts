@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { RequestError } from '../../engine/records/errors.js';
 import { MAX_BODY_BYTES } from '../../service/api/endpoint.js';
-import { ClientGone, readBody } from '../../service/http/body.js';
+import { ClientGone, readBody } from '../../service/http/request-steps.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once, Wire } from '../support/wire.js';
 

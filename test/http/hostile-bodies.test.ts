@@ -5,11 +5,12 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { RelayParams } from '../../command/relayer/relayer.js';
-import { parseRelayRequest, RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
+import { parseRelayRequest, RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import type { CancelRequest } from '../../command/orders/cancel-order.js';
 import { parseOrder } from '../../command/orders/order-request.js';
 import { RequestError } from '../../engine/records/errors.js';
+import type { RelayAction } from '../../engine/records/fields.js';
 import { orderEndpoints } from '../../command/orders/endpoints.js';
 import { relayerEndpoints } from '../../command/relayer/endpoints.js';
 import { serve } from '../../service/api/endpoint.js';

@@ -4,7 +4,7 @@ import type { ContractCall } from '../../command/chain/abi.js';
 import type { HeldLaneUser, TrackedRequest } from '../../command/lane/requests.js';
 import { QUICK_RULES } from '../../command/quick/quick-jobs.js';
 import { runQuickMarkets } from '../../command/quick/quick-markets.js';
-import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256 } from '../../command/signing/typed-data.js';
 import type { QuickMarket } from '../../engine/run/view.js';
 import { CHAIN_ID, contracts } from '../support/relay-scene.js';
 import { bytes32 } from '../support/scenario.js';

@@ -4,7 +4,7 @@ import type { ContractCall } from '../../command/chain/abi.js';
 import { CREATE_GAS, quickJobs, RESOLVE_GAS } from '../../command/quick/quick-markets.js';
 import { createJob, missedPrices, QUICK_RULES, resolveJobs, type CreateJob, type QuickJob, type ResolveJob } from '../../command/quick/quick-jobs.js';
 import { idsOf } from '../../command/quick/terms.js';
-import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256, type Keccak256 } from '../../command/signing/typed-data.js';
 import type { QuickMarket } from '../../engine/run/view.js';
 import { CHAIN_ID, contracts } from '../support/relay-scene.js';
 import { bytes32 } from '../support/scenario.js';

@@ -2,7 +2,7 @@
 import { deepEqual, equal, notEqual } from 'node:assert/strict';
 import { id, solidityPackedKeccak256 } from 'ethers';
 import { idsOf, marketsAhead, scheduledTerms, type QuickMarketTerms } from '../../command/quick/terms.js';
-import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256, type Keccak256 } from '../../command/signing/typed-data.js';
 
 const T = 1_800_000_000;
 const schedule = { assets: ['BTC', 'ETH'], intervalS: 900, ahead: 1 };

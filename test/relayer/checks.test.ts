@@ -1,7 +1,8 @@
 /** Every check of every action at the relayer: its text, its status, and its place among the others. */
 import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
-import { RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
+import type { RelayAction } from '../../engine/records/fields.js';
+import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { relayerErrors } from '../../service/api/relayer-errors.js';
 import { validBody, type Json } from '../support/relay-bodies.js';
 import { BOND, NOW_S, ZERO, open, relayScene, type RelayScene } from '../support/relay-scene.js';

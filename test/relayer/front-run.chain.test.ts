@@ -1,7 +1,7 @@
 /** A stranger brings what users have signed before the relayer does: ours reverts, and the request has succeeded all the same. */
 import assert from 'node:assert/strict';
 import { Interface, Wallet, id } from 'ethers';
-import type { RelayAction } from '../../command/relayer/bodies.js';
+import type { RelayAction } from '../../engine/records/fields.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { assertEndingsAreAudited } from '../support/ended-relays.js';

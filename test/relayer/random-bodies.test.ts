@@ -1,7 +1,8 @@
 /** Bodies at random for each endpoint: never anything but a known refusal, and never two transactions for one request. */
 import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
-import { RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
+import type { RelayAction } from '../../engine/records/fields.js';
+import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { extent, SEED } from '../support/extent.js';
 import { createRandom } from '../support/random-commands.js';
 import { validBody, type Json } from '../support/relay-bodies.js';

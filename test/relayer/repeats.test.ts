@@ -1,7 +1,8 @@
 /** One request is one transaction: at once, again, after its end; what is so already; nonces of batches; quotas. */
 import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
-import { RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
+import type { RelayAction } from '../../engine/records/fields.js';
+import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { laneIdOf } from '../../command/relayer/note.js';
 import { createQuota, WINDOW_MS } from '../../command/relayer/quota.js';
 import { validBody } from '../support/relay-bodies.js';

@@ -1,9 +1,9 @@
 /** The relayer carries nothing that takes away what its owner's open orders and unsettled fills need. */
 import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
+import type { RelayAction } from '../../engine/records/fields.js';
 import { BUY, NO, SELL, YES } from '../../engine/records/fields.js';
 import type { Commitment } from '../../engine/run/view.js';
-import type { RelayAction } from '../../command/relayer/bodies.js';
 import { relayerErrors } from '../../service/api/relayer-errors.js';
 import { validBody, type Json } from '../support/relay-bodies.js';
 import { BOND, contracts, lowerCase, open, owner, relayScene, type RelayScene } from '../support/relay-scene.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
 import { prepareAction } from '../../command/signing/action-digest.js';
-import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256 } from '../../command/signing/typed-data.js';
 import { signedActions, signingDomains } from '../../command/signing/signed-actions.js';
 import { createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { RequestError } from '../../engine/records/errors.js';

@@ -1,7 +1,8 @@
 /** A market's whole life at the relayer, over HTTP, by wallets that have no gas and know only `/api/v1/config`. */
 import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
-import { RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
+import type { RelayAction } from '../../engine/records/fields.js';
+import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { GAS_CEILINGS } from '../../command/relayer/plan.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';

@@ -1,7 +1,6 @@
 /** The clock of a process at its start and at work: which times it gives out, and when it doubts them. */
 import assert from 'node:assert/strict';
 import { ClockDiffers, startClock, type DatabaseTime } from '../../service/machine/clock.js';
-import type { ProbeResult } from '../../service/status/probe.js';
 
 const NOW_MS = 1_800_000_000_000;
 const DAY_MS = 86_400_000;
@@ -13,11 +12,11 @@ function scene() {
     passPerAskMs: 0, bootReads: 0,
   };
   const lines: string[] = [];
-  const ask = (): Promise<ProbeResult<DatabaseTime>> => {
+  const ask = (): Promise<DatabaseTime | undefined> => {
     set.passedMs += set.passPerAskMs;
     return Promise.resolve(set.databaseAnswers
-      ? { answers: true, value: { databaseMs: NOW_MS + set.passedMs + set.databaseAheadMs, monotonicMs: set.passedMs } }
-      : { answers: false, error: 'it is silent' });
+      ? { databaseMs: NOW_MS + set.passedMs + set.databaseAheadMs, monotonicMs: set.passedMs }
+      : undefined);
   };
   const boot = (): number => { set.bootReads++; return set.passedMs; };
   const start = (signal?: AbortSignal) => startClock({

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Chain } from '../../command/chain/chain.js';
 import { parseConfig } from '../../service/config.js';
-import { welcome, welcomeText, type Market, type Welcome } from '../../stack/welcome.js';
+import { welcome, welcomeText, type WelcomeMarket, type Welcome } from '../../stack/welcome.js';
 import { madeUpContracts } from '../support/chain-settings.js';
 
 const contracts = madeUpContracts('a');
@@ -14,7 +14,7 @@ const polygon: Chain = {
 const amoy: Chain = { ...polygon, chainId: 80_002, name: 'Polygon Amoy', testnet: true, exposureCheck: false, contracts: { ...contracts, settlement: `0x${'bb'.repeat(20)}` } };
 const dev: Chain = { ...polygon, chainId: 31_337, name: 'Development chain', testnet: true, confirmations: 0, exposureCheck: false };
 
-const marketsOn = (chainId: number, count: number): Market[] => (
+const marketsOn = (chainId: number, count: number): WelcomeMarket[] => (
   Array.from({ length: count }, (_, i) => ({ id: `0x${String(i).padStart(64, '0')}`, question: `Will it rain on day ${i}?`, chainId })));
 
 function textOf(environment: Record<string, string>, facts: Partial<Welcome> = {}): string {

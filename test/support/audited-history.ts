@@ -4,8 +4,9 @@ import { Interface, SigningKey, computeAddress, id, type InterfaceAbi } from 'et
 import type { RawChainEvent } from '../../command/chain/block-range.js';
 import type { Chain, Contracts, Rpc } from '../../command/chain/chain.js';
 import { factsOf, type Fact } from '../../command/indexer/facts.js';
-import { createKeccak256 } from '../../command/signing/keccak.js';
-import { prepareDomain, type OrderDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
+import {
+  createKeccak256, prepareDomain, type OrderDomain, type PreparedDomain,
+} from '../../command/signing/typed-data.js';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';

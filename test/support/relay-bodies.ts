@@ -1,5 +1,5 @@
 /** Request bodies for every action at the relayer of a made-up chain, signed by its owner. */
-import type { RelayAction } from '../../command/relayer/bodies.js';
+import type { RelayAction } from '../../engine/records/fields.js';
 import type { Message } from '../../command/signing/action-digest.js';
 import type { SignedActionName } from '../../command/signing/signed-actions.js';
 import { BOND, CHAIN_ID, NOW_S, ZERO, contracts, lowerCase, open, owner, won, type RelayScene, type SignOptions } from './relay-scene.js';

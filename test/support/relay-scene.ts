@@ -1,16 +1,16 @@
 /** A relayer on a chain that is made up: what its contracts would answer is in one object, which tests change. */
 import { Wallet, id } from 'ethers';
 import { RequestError } from '../../engine/records/errors.js';
+import type { RelayAction } from '../../engine/records/fields.js';
 import type { Commitment } from '../../engine/run/view.js';
 import { encodeCall, type ContractCall } from '../../command/chain/abi.js';
-import type { RelayAction } from '../../command/relayer/bodies.js';
 import type { ChainReads } from '../../command/chain/chain-reads.js';
 import type { CheckedRequest, EndedRelay, RelaySender } from '../../command/relayer/sender.js';
 import type { RelayNote } from '../../command/relayer/note.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type Relay, type Relayed } from '../../command/relayer/relayer.js';
 import { prepareAction, type Message } from '../../command/signing/action-digest.js';
-import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createKeccak256 } from '../../command/signing/typed-data.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
 import { madeUpContracts } from './chain-settings.js';

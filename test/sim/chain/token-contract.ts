@@ -1,6 +1,6 @@
 /** The conditional tokens' rules for signed messages: approvals, complete sets and redemptions, whoever brings them; and the views of that. */
 import { prepareAction, type Message } from '../../../command/signing/action-digest.js';
-import type { Keccak256 } from '../../../command/signing/keccak.js';
+import type { Keccak256 } from '../../../command/signing/typed-data.js';
 import type { SignerRecovery } from '../../../command/signing/recover.js';
 import { nonceKey, signedActions, signingDomains } from '../../../command/signing/signed-actions.js';
 import { toHex } from '../../../engine/records/hex.js';

@@ -1,8 +1,9 @@
 /** What outlives every process: the log's records, the outbox's database, the chain; and what all processes share as pure functions. */
 import { computeAddress } from 'ethers';
-import { createKeccak256, type Keccak256 } from '../../../command/signing/keccak.js';
+import {
+  createKeccak256, prepareDomain, type Keccak256, type PreparedDomain,
+} from '../../../command/signing/typed-data.js';
 import { createSignerRecovery, type SignerRecovery } from '../../../command/signing/recover.js';
-import { prepareDomain, type PreparedDomain } from '../../../command/signing/typed-data.js';
 import { createLane } from '../../../command/lane/lane.js';
 import { createMemoryStore, type MemoryStore } from '../../../engine/log/memory/memory-log.js';
 import { SimChain, type SimBlock } from '../chain/chain.js';

@@ -144,7 +144,7 @@ async function clockOf(
     report: (_, __, text) => { trace.note(`${process.name}: ${text}`); },
     async ask() {
       const databaseMs = await process.request(() => time.now() < weather.logAwayUntilMs ? undefined : START_MS + time.now());
-      return databaseMs === undefined ? { answers: false, error: 'away' } : { answers: true, value: { databaseMs, monotonicMs: performance.now() } };
+      return databaseMs === undefined ? undefined : { databaseMs, monotonicMs: performance.now() };
     },
   });
   const timer = setInterval(() => { void clock.look(); }, LOOK_MS);

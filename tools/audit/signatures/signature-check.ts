@@ -1,7 +1,8 @@
 /** Whether the trader of a recorded order or cancel signed it. */
 import { recoveryFailures, type SignerRecovery } from '../../../command/signing/recover.js';
-import type { Keccak256 } from '../../../command/signing/keccak.js';
-import { prepareDomain, type OrderDomain, type PreparedDomain } from '../../../command/signing/typed-data.js';
+import {
+  prepareDomain, type Keccak256, type OrderDomain, type PreparedDomain,
+} from '../../../command/signing/typed-data.js';
 import type { CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder } from '../../../engine/records/commands.js';
 import { toHex } from '../../../engine/records/hex.js';
 

@@ -1,6 +1,6 @@
 /** A thread that checks signatures: batches of recorded commands in, the first fault of each batch out. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { createKeccak256 } from '../../../command/signing/keccak.js';
+import { createKeccak256 } from '../../../command/signing/typed-data.js';
 import { createSignerRecovery } from '../../../command/signing/recover.js';
 import type { PlacedFault, SignatureAnswer, SignatureBatch, SignatureThreadData } from './messages.js';
 import { createSignatureCheck, type SignedCommand } from './signature-check.js';
