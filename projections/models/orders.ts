@@ -1,6 +1,6 @@
 /** The `orders` projection: every order with its remaining size, and the book levels of the resting orders, now and in the past. */
 import type {
-  FillFailed, FillMatched, FillSettled, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
+  FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
 } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
@@ -11,8 +11,9 @@ import {
 /**
  * `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. `size` is as signed, or as reduced since:
  * `reductions` has what an order was reduced to, and by how much. Open orders are not counted here, since every order would pay for it; a
- * trader has no more than MAX_OPEN_ORDERS of them, and `orders_open_by_trader` finds these. `order_messages` has each position at which
- * something happened to one of the trader's orders: those of the messages in the trader's channel of the streams.
+ * trader has no more than MAX_OPEN_ORDERS of them, and `orders_open_by_trader` finds these, with the chain of each. `chain_id` is null for a market
+ * that was never opened. `order_messages` has each position at which something happened to one of the trader's orders: those of the messages in
+ * the trader's channel of the streams.
  */
 const TABLES = [`
 create table orders (
@@ -31,9 +32,10 @@ create table orders (
   placed_at_ms bigint not null,
   closed_at_ms bigint,
   closed_position bigint,
-  close_reason text
+  close_reason text,
+  chain_id bigint
 )`, `
-create index orders_open_by_trader on orders (trader, number) where status = 0`, `
+create index orders_open_by_trader on orders (trader, number) include (chain_id) where status = 0`, `
 create table reductions (
   order_number bigint not null,
   position bigint not null,
@@ -41,6 +43,10 @@ create table reductions (
   reduced numeric(20) not null,
   at_ms bigint not null,
   primary key (order_number, position)
+)`, `
+create table order_markets (
+  market_id bytea primary key,
+  chain_id bigint not null
 )`, `
 create table order_messages (
   trader bytea not null,
@@ -55,6 +61,11 @@ const LOAD_ORDERS = {
     from orders where number = any ($1::bigint[])`,
 };
 
+const ADD_MARKETS = {
+  name: 'add_order_markets',
+  text: 'insert into order_markets (market_id, chain_id) select * from unnest($1::bytea[], $2::bigint[])',
+};
+
 /** Writes new orders and the changed fields of older ones. One statement, because each statement costs a round trip. */
 const WRITE_ORDERS = {
   name: 'write_orders',
@@ -67,10 +78,12 @@ const WRITE_ORDERS = {
       where orders.number = now.number
     )
     insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
-      remaining, status, closed_at_ms, closed_position, close_reason)
-    select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
+      remaining, status, closed_at_ms, closed_position, close_reason, chain_id)
+    select made.*, (select chain_id from order_markets where order_markets.market_id = made.market_id)
+    from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
       $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::numeric[], $13::smallint[], $14::bigint[], $15::bigint[],
-      $16::text[])`,
+      $16::text[]) as made (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
+        remaining, status, closed_at_ms, closed_position, close_reason)`,
 };
 
 /** Writes reductions, and the new sizes of their orders. Few batches have any. */
@@ -124,9 +137,11 @@ interface Changes {
   readonly older: Set<number>;
   readonly steps: { readonly event: Step; readonly outcome: FoldedOutcome }[];
   readonly settled: { readonly event: FillSettled; readonly outcome: FoldedOutcome }[];
+  readonly opened: MarketOpened[];
 }
 
 const ORDER_EVENTS: Handlers<Changes> = {
+  MarketOpened: ({ opened }, event) => { opened.push(event); },
   OrderAccepted: ({ accepted }, event, { position, at }) => { accepted.set(event.orderNumber, { event, position, at }); },
   FillMatched: changeBoth, FillFailed: changeBoth,
   OrderCancelled: changeOne, OrderReduced: changeOne, OrderReinstated: changeOne,
@@ -134,7 +149,7 @@ const ORDER_EVENTS: Handlers<Changes> = {
 };
 
 export const orders: Projection = {
-  name: 'orders', version: 6, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 7, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const open = remember<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();
@@ -160,8 +175,11 @@ function touch({ accepted, older }: Changes, number: number): void {
 }
 
 async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: Remembered<number, OrderState>): Promise<void> {
-  const changes = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [], settled: [] });
-  const { accepted, older, steps } = changes;
+  const changes = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [], settled: [], opened: [] });
+  const { accepted, older, steps, opened } = changes;
+  if (opened.length > 0) {
+    await query(ADD_MARKETS, [byteaArray(opened.map(({ marketId }) => marketId)), int8Array(opened.map(({ chainId }) => chainId))]);
+  }
   if (accepted.size === 0 && older.size === 0) {
     await writeMessages(changes, new Map(), query);
     return;
