@@ -96,7 +96,8 @@ describe('query: resolution', () => {
       const asked: string[] = [];
       const answered = async (chainId: number, request: (method: string) => Promise<unknown>) => {
         const clientRpc: Rpc = { chainId, request: <T>(method: string) => { asked.push(method); return request(method) as Promise<T>; } };
-        const resolutionOptions = createResolutionOptions({ chains: new Map([[chainId, { chain, clientRpc }]]), monotonic: () => 0, chainWithinMs: 50 });
+        const chains = new Map([[chainId, { chain, clientRpc }]]);
+        const resolutionOptions = createResolutionOptions({ chains, monotonic: () => 0, chainWithinMs: 50 });
         const read = getResolution.serve({ db: models.db, now: () => EXPIRATION * 1_000, resolutionOptions });
         return (await read({ marketId }, { ip: '', signal: AbortSignal.timeout(60_000) })).body;
       };

@@ -1,4 +1,4 @@
-/** The tables that follow from others, made from all trades at once: candles, the counts and sums by market and chain, and where channels have messages. */
+/** The tables that follow from others, made from all trades at once: candles, counts and sums, and where channels have messages. */
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { channelRows } from '../support/channel-rows.js';
