@@ -1,6 +1,6 @@
 /** `rebuild NAME`: makes a projection's tables again from position 0 in a shadow schema, compares them with the live tables, and swaps. */
 import type { Log } from '../engine/log/log.js';
-import { advance, type Checkpoint } from './checkpoint.js';
+import { advance, checkpointsOf, type Checkpoint } from './checkpoint.js';
 import { openSession, sqlState, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
 import { decode, withinLimits, type BatchLimits } from './inbox.js';
@@ -35,6 +35,7 @@ const LAST_STRETCH = 0.1;
 /** How long the swap waits for readers, and so makes new readers wait, before it rolls back and tries again. */
 const LOCK_TIMEOUT = '2s';
 const PAGE = 2_000;
+const LIVE = checkpointsOf(READ_MODELS);
 
 /**
  * Rebuilds one projection while live workers and readers go on. A rebuild that is killed leaves the live tables unchanged, and the next
@@ -133,7 +134,7 @@ async function* batches({ log, limits = LIMITS }: Rebuilding, from: number, targ
 async function compareAndSwap(rebuilding: Rebuilding, filled: number): Promise<Rebuilt> {
   const { session, shadow, projection } = rebuilding;
   const { name, version } = projection;
-  await session.run(`begin; select from ${READ_MODELS}.projection where name = '${name}' for update`);
+  await session.run(`begin; ${LIVE.lock(name)}`);
   const live = await liveCheckpoint(session, projection);
   const comparable = live.version === version;
   const position = comparable ? live.position : filled;
@@ -148,7 +149,7 @@ async function compareAndSwap(rebuilding: Rebuilding, filled: number): Promise<R
       alter table ${shadow}.${table} set schema ${READ_MODELS}`);
   }
   await session.run(`
-    update ${READ_MODELS}.projection set version = ${version}, position = ${position} where name = '${name}';
+    ${LIVE.set({ name, version, position })};
     drop schema ${shadow} cascade;
     ${grants(READ_MODELS)};
     select pg_notify('${READ_MODELS}', '');
@@ -172,9 +173,9 @@ async function countDifferences(session: Session, shadow: string, tables: readon
   return rows;
 }
 
-async function liveCheckpoint(session: Session, { name }: Projection): Promise<Omit<Checkpoint, 'writer'>> {
+async function liveCheckpoint(session: Session, { name }: Projection): Promise<Pick<Checkpoint, 'version' | 'position'>> {
   const [version, position] = soleRow(await session.query<[number, string]>({
-    name: 'live_checkpoint', text: `select version, position from ${READ_MODELS}.projection where name = $1`,
+    name: 'live_checkpoint', text: LIVE.read,
   }, [name]));
   return { version, position: Number(position) };
 }

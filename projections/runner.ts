@@ -3,7 +3,7 @@ import { LogUnavailable, type Log } from '../engine/log/log.js';
 import { startReactor } from '../engine/reactor.js';
 import type { Report } from '../engine/report.js';
 import type { Backoff } from '../engine/waiting.js';
-import { advance, checkpointOf, readCheckpoints, type Checkpoints } from './checkpoint.js';
+import { advance, checkpointOf, readCheckpoints, stepTo, type Checkpoints } from './checkpoint.js';
 import { DatabaseUnavailable, openSession, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
 import { openInbox, type BatchLimits, type Inbox } from './inbox.js';
@@ -157,7 +157,7 @@ async function writeBatch({ session, folds, checkpoints, batch }: {
 }): Promise<Checkpoints> {
   const { first, end, at } = extentOf(batch);
   const due = folds.map(({ name, fold }) => ({ name, fold, ...checkpointOf(checkpoints, name) })).filter(({ position }) => position < end);
-  const moves = due.map(({ name, version, writer, position }) => ({ name, version, writer, from: position, to: end }));
+  const { moves, after } = stepTo(end, due.map(({ name }) => name), checkpoints);
   // All statements are sent at once, in this order. Errors of the folds count only if the checkpoints were as expected.
   const begun = session.run('begin');
   const advanced = advance(moves, session.query, { position: end - 1, at });
@@ -168,9 +168,7 @@ async function writeBatch({ session, folds, checkpoints, batch }: {
   if (writer === undefined) throw new Overtaken();
   await folded;
   await session.run('commit');
-  const after = new Map(checkpoints);
-  for (const { name, version } of due) after.set(name, { version, position: end, writer });
-  return after;
+  return after(writer);
 }
 
 function lowest(projections: readonly Projection[], checkpoints: Checkpoints): number {

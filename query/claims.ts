@@ -8,8 +8,8 @@ import { inQuery } from '../service/api/parameter.js';
 import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
 import { NextCursor, pageOfListing, pageParameters } from './paging.js';
-import { read, type Reads, type SharedReads } from './reading.js';
-import { bytes, hex, listing, type Answer, type Page, type RowSource } from './statement.js';
+import { read, wholeSecond, type SharedReads } from './reading.js';
+import { bytes, hex, listing, positionOf, type Answer, type Page, type RowSource } from './statement.js';
 import { transactionHash } from './trades.js';
 
 /** The most claims per answer; `next` leads to the next page. */
@@ -77,7 +77,7 @@ const relayOf = {
   name: 'relay_of_request',
   text: `
     select action, chain_id::text, ${hex('owner')} as owner, status, ${transactionHash('tx_hash')} as tx_hash, results,
-      (select position - 1 from projection where name = 'claims')::text as position
+      ${positionOf(['claims'])}::text as position
     from relays where request_id = $1`,
 };
 
@@ -158,4 +158,7 @@ export const listFailedClaims = defineEndpoint({
       'none': { failedClaims: [], count: 0 },
     },
   },
-}, ({ db, now }: Reads) => (page) => failedClaims(db, { ...page, nowMs: now() }));
+}, ({ db, share, now }: SharedReads) => {
+  const shared = share('failed_claims', ['markets', 'claims'], (asked: Page & { nowMs: number }) => failedClaims(db, asked));
+  return (page) => shared({ ...page, nowMs: wholeSecond(now()) });
+});

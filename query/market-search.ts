@@ -52,7 +52,9 @@ interface Sort {
   /** The tables of a market's key. */
   readonly from: string;
   readonly order: string;
-  /** SQL: the key as JSON. */
+  /** What the key is made of, and the market's number. */
+  readonly columns: string;
+  /** SQL: the key as JSON, from the columns. */
   readonly key: string;
   readonly parts: readonly KeyPart[];
   /** SQL: whether a market comes after the key of these parameters. */
@@ -61,15 +63,16 @@ interface Sort {
 
 const SORTS = {
   newest: {
-    from: 'markets', order: 'number desc', key: 'json_build_array(number)', parts: ['number'], after: ([number]) => `number < ${number}::integer`,
+    from: 'markets', order: 'number desc', columns: 'number', key: 'json_build_array(number)', parts: ['number'],
+    after: ([number]) => `number < ${number}::integer`,
   },
   expiration: {
-    from: 'markets', order: 'expiration, number', key: 'json_build_array(expiration, number)', parts: ['number', 'number'],
+    from: 'markets', order: 'expiration, number', columns: 'expiration, number', key: 'json_build_array(expiration, number)', parts: ['number', 'number'],
     after: ([expiration, number]) => `(expiration, number) > (${expiration}::bigint, ${number}::integer)`,
   },
   volume: {
     from: 'market_volumes join markets using (market_id)', order: 'volume desc, market_volumes.market_id desc',
-    key: `json_build_array(volume::text, ${hex('market_volumes.market_id')})`, parts: ['digits', 'hex'],
+    columns: 'volume, market_volumes.market_id, number', key: `json_build_array(volume::text, ${hex('market_id')})`, parts: ['digits', 'hex'],
     after: ([volume, id]) => `(volume, market_volumes.market_id) < (${volume}::numeric, decode(substr(${id}::text, 3), 'hex'))`,
   },
 } as const satisfies Record<string, Sort>;
@@ -97,25 +100,25 @@ export function searchMarkets(db: Database, search: MarketSearch): Promise<Answe
   return page(db, { list, ...statementOf({ ...search, sort, limit }, after) });
 }
 
-/** Without a name: which index is best depends on the values. */
+/** Without a name: which index is best depends on the values. The rows are numbered once they are found: Postgres would sort them all for that. */
 function statementOf(
   { chainId, query, category, state, sort, limit }: MarketSearch & { readonly sort: keyof typeof SORTS; readonly limit: number },
   key: readonly unknown[] | undefined,
 ): { readonly statement: Statement; readonly values: readonly unknown[] } {
   const values: unknown[] = [];
   const given = (value: unknown): string => `$${values.push(value)}`;
-  const { from, order, key: keyOf, after } = SORTS[sort] as Sort;
+  const { from, order, columns, key: keyOf, after } = SORTS[sort] as Sort;
   const conditions = [`kind = 'standard'`, ...conditionOfState(state, given)];
   if (chainId !== undefined) conditions.push(`markets.chain_id = ${given(chainId)}::bigint`);
   if (category !== undefined) conditions.push(`category = ${given(category)}::text`);
-  if (query !== undefined) conditions.push(`to_tsvector('simple', question) @@ to_tsquery('simple', ${given(beginningsOf(query))}::text)`);
+  if (query !== undefined) conditions.push(`words @@ to_tsquery('simple', ${given(beginningsOf(query))}::text)`);
   if (key !== undefined) conditions.push(after(key.map(given)));
   const most = given(limit);
   const text = `
     with page as materialized (
-      select row_number() over (order by ${order}) as place, number, ${sort === 'volume' ? 'volume' : 'null::numeric'} as volume, ${keyOf}::text as key
-      from ${from} where ${conditions.join(' and ')}
-      order by ${order} limit ${most}::integer
+      select row_number() over () as place, number, ${keyOf}::text as key from (
+        select ${columns} from ${from} where ${conditions.join(' and ')}
+        order by ${order} limit ${most}::integer) found
     )
     select ${jsonObject(`
       select ${jsonArray(`

@@ -9,7 +9,7 @@ import type { MarketReference } from '../service/api/request-fields.js';
 import type { Database } from './database.js';
 import { BEST_YES_ASK, exampleEntry, MARKET_FIELDS, MarketEntry, marketSearchParameters, searchMarkets, type MarketSearch } from './market-search.js';
 import { NextCursor } from './paging.js';
-import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
+import { ofMarket, read, wholeSecond, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from './statement.js';
 
 const DAY_MS = 86_400_000;
@@ -150,7 +150,7 @@ export const getPlatformStats = defineEndpoint({
 export const getMarketStats = defineEndpoint({
   ...ofMarket,
   id: 'getMarketStats', path: '/api/v1/stats/{marketId}', summary: 'Statistics of a market',
-  description: '`volume24h` covers the 24 hours before the request. Trades that failed to settle are not counted.',
+  description: '`volume24h` covers the 24 hours before the request, to the second. Trades that failed to settle are not counted.',
   answer: {
     description: 'The statistics.',
     schema: field.answer('MarketStatistics', {
@@ -163,4 +163,7 @@ export const getMarketStats = defineEndpoint({
       },
     },
   },
-}, ({ db, now }: Reads) => ({ marketId }) => marketStats(db, { marketId, nowMs: now() }));
+}, ({ db, share, now }: SharedReads) => {
+  const shared = share('stats', ['markets', 'trades'], (asked: { marketId: string; nowMs: number }) => marketStats(db, asked));
+  return ({ marketId }) => shared({ marketId, nowMs: wholeSecond(now()) });
+});

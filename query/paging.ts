@@ -84,8 +84,8 @@ interface PageRow {
   readonly closed?: boolean | null;
 }
 
-/** How long a client may keep what never changes, in seconds: a year. */
-const FOREVER = { 'Cache-Control': 'public, max-age=31536000, immutable' };
+/** Of an answer that never changes: a client may keep it for a year. */
+export const FOREVER = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
 /** Runs the statement of a page, with the columns of PageRow; its body is a JSON object, to which `nextCursor` is added where `list` is given. */
 export async function page(

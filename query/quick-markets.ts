@@ -8,7 +8,7 @@ import * as parameter from '../service/api/parameters.js';
 import { asset, AssetPrice, requireAsset, type Assets } from './asset.js';
 import type { Database } from './database.js';
 import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from './paging.js';
-import { read, type Reads } from './reading.js';
+import { read, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
 /** How many quick markets `GET /quick-markets/{asset}/history` lists. */
@@ -152,7 +152,10 @@ export const listQuickMarkets = defineEndpoint({
       },
     },
   },
-}, (ports: Reads & Assets) => (params) => {
-  requireAsset(params.asset, ports);
-  return quickMarketHistory(ports.db, { ...params, nowS: Math.floor(ports.now() / 1_000) });
+}, ({ db, share, now, ...assets }: SharedReads & Assets) => {
+  const shared = share('quick_markets', ['quick_markets'], (asked: QuickMarketsOf & PageRequest) => quickMarketHistory(db, asked));
+  return (params) => {
+    requireAsset(params.asset, assets);
+    return shared({ ...params, nowS: Math.floor(now() / 1_000) });
+  };
 });

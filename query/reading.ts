@@ -17,6 +17,11 @@ export interface SharedReads extends Reads {
   readonly share: Share;
 }
 
+/** The second of a time in milliseconds: what is asked for in one second is the same answer. */
+export function wholeSecond(ms: number): number {
+  return Math.floor(ms / 1_000) * 1_000;
+}
+
 export const read = { role: 'query', method: 'GET', authority: anybody, errorShape: problems, limit: 'reads', consistent: true } as const;
 
 /** A read of one market, whose id is the only parameter; the market must exist. */

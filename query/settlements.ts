@@ -7,7 +7,7 @@ import { inPath, inQuery } from '../service/api/parameter.js';
 import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
 import { NextCursor, pageOfListing, pageParameters } from './paging.js';
-import { read, type Reads, type SharedReads } from './reading.js';
+import { read, wholeSecond, type Reads, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonObject, listing, type Answer, type Page, type Statement } from './statement.js';
 import { settlementStatus, transactionHash } from './trades.js';
 
@@ -170,7 +170,10 @@ export const listFailedTrades = defineEndpoint({
       'none': { failedTrades: [], count: 0 },
     },
   },
-}, ({ db, now }: Reads) => (page) => failedTrades(db, { ...page, nowMs: now() }));
+}, ({ db, share, now }: SharedReads) => {
+  const shared = share('failed_trades', ['trades'], (asked: Page & { nowMs: number }) => failedTrades(db, asked));
+  return (page) => shared({ ...page, nowMs: wholeSecond(now()) });
+});
 
 const settlement = {
   ...partyFields, timestamp: IsoTime('Time at which the fill was confirmed, failed or, while it is pending, sent'), batchIndex: BatchIndex,

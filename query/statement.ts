@@ -38,15 +38,20 @@ export function answering(name: string, projections: readonly Projection[], body
   return { name, text: `select ${body} as body, ${positionOf(projections)} as position` };
 }
 
+/** SQL: what counts for a projection whose position is null: that of all that are equally far. */
+const LEVEL = {
+  position: `(select position from projection where name = '*')`, at_ms: `(select at_ms from projection where name = '*')`,
+};
+
 /** SQL: the time of the last outcome that the projection includes, in milliseconds: every outcome before that time is included. */
 export function timeOf(projection: Projection): string {
-  return `(select at_ms from projection where name = '${projection}')`;
+  return `(select case when position is null then ${LEVEL.at_ms} else at_ms end from projection where name = '${projection}')`;
 }
 
 /** SQL: the last log position that all these projections include; -1 while one of them is empty. */
 export function positionOf(projections: readonly Projection[]): string {
   const names = projections.map((name) => `'${name}'`).join(', ');
-  return `(select case when count(*) = ${projections.length} then min(position) else 0 end - 1 from projection where name in (${names}))`;
+  return `(select case when count(*) = ${projections.length} then min(coalesce(position, ${LEVEL.position})) else 0 end - 1 from projection where name in (${names}))`;
 }
 
 /** Runs an `answering` statement. When the body is null, throws a RequestError with the code `missing`, and with `detail` if it is given. */

@@ -1,5 +1,6 @@
 /** The settings: one table with the name, parser, default and description of each. No other module reads the environment. */
 import { SIGNED_TOPIC_NAME, TOPIC_NAME } from '../command/feed/kafka/topic-shape.js';
+import type { PlannedHalt } from '../command/orders/planned-halts.js';
 import type { SourceName } from '../command/prices/observation.js';
 import { PUBLIC_URLS } from '../command/prices/source-urls.js';
 import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems, kafkaTls } from './kafka-settings.js';
@@ -9,7 +10,7 @@ import { PRICE_URL_NAMES, asset, priceSources, priceUrls } from './price-setting
 import { removedSettings } from './removed-settings.js';
 import { processesOf, rolesOf } from './role-settings.js';
 import {
-  SettingError, databaseUrl, flag, host, integer, isLoopback, list, logUrl, oneOf, hostPort, proxies, text, type HostPort, type Parse,
+  SettingError, databaseUrl, flag, host, integer, isLoopback, list, logUrl, oneOf, hostPort, plannedHalts, proxies, text, type HostPort, type Parse,
 } from './settings.js';
 
 interface Setting<T> {
@@ -87,6 +88,9 @@ const settings = {
   CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Without a chains file: the chain id, which is part of the signing domain.'),
   CATALOGUE: setting(text(1_000), '', 'JSON file of the markets to open at start.', { shown: '(built in)' }),
   SNAPSHOT_EVERY: setting(integer(1_000, 1_000_000_000), 200_000, 'Commands between two snapshots of the engine.'),
+  PLANNED_HALTS: setting<readonly PlannedHalt[]>(plannedHalts, [],
+    'Times at which the api role takes no orders, and which /api/v1/status shows: FROM/TO REASON in UTC, as 2026-12-01T10:00Z/2026-12-01T10:30Z new database; several separated by semicolons.',
+    { shown: '(none)' }),
   MAX_OPEN_ORDERS: setting(integer(1, 10_000_000), 5_000, 'How many open orders one trader may have, in all markets together; further orders are refused.'),
   MAX_CONNECTIONS: setting(integer(1, 1_000_000), 10_000, 'How many client connections may be open; further connections are closed at once.'),
   MAX_CONNECTIONS_PER_ADDRESS: setting(integer(0, 1_000_000), shareOfConnections,

@@ -1,5 +1,6 @@
 /** Parsers of settings: each turns text from the environment into a value, or throws a SettingError that says what was expected. */
 import { isIP } from 'node:net';
+import type { PlannedHalt } from '../command/orders/planned-halts.js';
 import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl } from '../engine/log/eventstore/url.js';
 
 /** The text is not a value of this setting. The message says what was expected. */
@@ -129,6 +130,25 @@ export function logUrl(value: string): string {
   } catch {
     throw new SettingError('expected postgres://user:password@host:port/database, or esdb://user:password@host:2113 for an EventStoreDB (KurrentDB)');
   }
+}
+
+/** Halts as `FROM/TO REASON`, separated by semicolons; FROM and TO are ISO 8601 in UTC, to the minute or the second. */
+export function plannedHalts(value: string): readonly PlannedHalt[] {
+  return value.split(';').map((each) => each.trim()).filter((each) => each !== '').map((each) => {
+    const [, from = '', to = '', reason = ''] = /^(\S+)\/(\S+)\s+(\S.{0,199})$/.exec(text(300)(each)) ?? [];
+    const [fromS, toS] = [secondsOf(from), secondsOf(to)];
+    // With a time that is none, this is not so either.
+    if (!(fromS < toS)) throw new SettingError('expected FROM/TO REASON with FROM before TO, as 2026-12-01T10:00Z/2026-12-01T10:30Z new database');
+    return { fromS, toS, reason };
+  });
+}
+
+/** NaN for what is not a time in UTC. */
+function secondsOf(value: string): number {
+  const [, minute, second = '00'] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(?::(\d\d))?Z$/.exec(value) ?? [];
+  const ms = Date.parse(`${minute}:${second}Z`);
+  // A day that the month does not have becomes one of the next month.
+  return Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(`${minute}:${second}`) ? NaN : ms / 1_000;
 }
 
 /** The number of trusted proxies in front of the service; `false` is 0. */

@@ -16,23 +16,23 @@ export interface AccountParts {
   readonly view: Pick<EngineView, 'commitments' | 'cursor' | 'openOrderCount' | 'position' | 'suspendedUntil' | 'time'>;
   /** Reads balances of a chain; undefined for a chain that is not configured. */
   readonly holdingsOf: (chainId: number) => ((question: HoldingsQuestion) => Promise<Holdings>) | undefined;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
 }
 export type AccountHandler = (asked: { readonly user: string; readonly chainId: number }) => Promise<Answer>;
 
 /** Throws RequestError `unknown_chain`, and `chain_unavailable` while the chain cannot be read. */
-export function createAccount({ view, holdingsOf }: AccountParts): AccountHandler {
+export function createAccount({ view, holdingsOf, now }: AccountParts): AccountHandler {
   return async ({ user, chainId }) => {
     const read = holdingsOf(chainId);
     if (read === undefined) throw new RequestError('unknown_chain');
-    const block = recordedBlock(view, chainId);
-    if (block === undefined) throw new RequestError('chain_unavailable', 'no whole block of the chain is in the history yet');
-    const { collateral, allowance, approved } = await read({ trader: user, tokens: [], block }).catch((error: unknown) => {
-      throw error instanceof ChainUnavailable ? new RequestError('chain_unavailable', 'the balances cannot be read') : error;
-    });
+    const { block, holdings } = await holdingsNow(view, chainId, (at) => read({ trader: user, tokens: [], block: at }));
+    const { collateral, allowance, approved } = holdings;
     // From here on nothing is awaited, so that all of it is of one moment.
     const { inOrders, inFills, shares } = needs(view, user, chainId);
     const until = view.suspendedUntil(user);
-    const ban = until > view.time ? Math.ceil(until / 1_000) : null;
+    // Where nothing happens, the history's time stands still.
+    const ban = until > Math.max(view.time, now()) ? Math.ceil(until / 1_000) : null;
     return {
       position: view.position - 1,
       body: `{"chainId":${chainId},"block":${block},"balance":${collateral},"allowance":${allowance},"approved":${approved},`
@@ -40,6 +40,24 @@ export function createAccount({ view, holdingsOf }: AccountParts): AccountHandle
         + `"shares":[${shares.join()}],"openOrders":${view.openOrderCount(user)},"suspendedUntil":${ban}}`,
     };
   };
+}
+
+/** How often a read is repeated because the history recorded another block during it. */
+const MAX_TRIES = 10;
+
+/** What is held at the end of the last block that is in the history: a fill that a later one settles is paid there, and not here. */
+async function holdingsNow(
+  view: AccountParts['view'], chainId: number, readAt: (block: number) => Promise<Holdings>,
+): Promise<{ readonly block: number; readonly holdings: Holdings }> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const block = recordedBlock(view, chainId);
+    if (block === undefined) throw new RequestError('chain_unavailable', 'the last block in the history is not there as a whole');
+    const holdings = await readAt(block).catch((error: unknown) => {
+      throw error instanceof ChainUnavailable ? new RequestError('chain_unavailable', 'the balances cannot be read') : error;
+    });
+    if (recordedBlock(view, chainId) === block) return { block, holdings };
+  }
+  throw new RequestError('chain_unavailable', 'the history records blocks faster than balances can be read');
 }
 
 /** What the user's orders and fills need: stablecoin, and the shares of each outcome as JSON. */
@@ -75,7 +93,7 @@ const needed = {
 
 export const getAccount = defineEndpoint({
   id: 'getAccount', role: 'api', method: 'GET', path: '/api/v1/users/{address}/account', tag: 'Users', summary: 'What a user has and needs on a chain',
-  description: 'Balance and allowances are those at the end of `block`, the last one that is in the history, as the check of orders takes them. Shares are listed '
+  description: 'Balance and allowances are those at the end of `block`, the last one that is in the history, as the check of orders takes them: a deposit or an approval counts some seconds after it is final. Shares are listed '
     + 'where an order or a fill sells them, so there are as many entries as open orders at most, besides those of unsettled fills.',
   parameters: { user: parameter.userInPath, chainId: parameter.chainId },
   authority: anybody, errorShape: problems,

@@ -367,7 +367,7 @@ export const placeOrder = defineEndpoint({
   errors: [
     'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'size_too_small', 'invalid_expiration', 'invalid_signature', 'invalid_permit',
     'unknown_market', 'too_late', 'not_filled', 'would_match', 'market_closed', 'trader_suspended', 'duplicate_nonce', 'nonce_cancelled', 'too_many_open_orders', 'insufficient_balance', 'insufficient_allowance',
-    'chain_unavailable', 'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'unavailable',
+    'chain_unavailable', 'trading_halted', 'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'unavailable',
   ],
   limit: 'orders', consistent: false,
 }, ({ placeOrder: place }: { readonly placeOrder: PlaceOrderHandler }) => ({ body }, { signal }) => place(body, signal));

@@ -26,6 +26,7 @@ import { replicaEndpoints, orderEndpoints } from './endpoints.js';
 import { createOrderFinder, type FindRecordedOrder } from './order-finder.js';
 import { createOrderPlacing, createPlaceOrder, type PlaceOrderHandler } from './place-order.js';
 import { createPlaceOrders } from './place-orders.js';
+import { unlessHalted, type PlannedHalt } from './planned-halts.js';
 import { createReduceOrder } from './reduce-order.js';
 import { queueState, recoveryState } from './role-state.js';
 import { createTradingStatus } from './trading-status.js';
@@ -52,6 +53,8 @@ export interface ApiPorts {
   readonly clock: Pick<Clock, 'now'>;
   /** Throws RequestError while no such command may be stamped or written. */
   readonly admit: Admit;
+  /** Times at which no orders are taken. */
+  readonly plannedHalts: readonly PlannedHalt[];
   readonly limits: {
     /** Orders that wait for the log; more are refused. */
     readonly maxQueuedOrders: number;
@@ -80,9 +83,10 @@ export interface OrderMetrics {
 
 export const api: Role<ApiPorts, ServingRole> = {
   async start(ports) {
-    const { log, metrics, writerId, domains, chains, recovery, reads, replica, replicaState, admit, limits } = ports;
+    const { log, metrics, writerId, domains, chains, recovery, reads, replica, replicaState, admit, plannedHalts, limits } = ports;
     const { view, outcomeOf } = replica;
     const now = () => ports.clock.now();
+    const admitOrders = unlessHalted(admit, { plannedHalts, now });
     const commits = createGroupCommit({ log, stream: 'commands', maxQueued: limits.maxQueuedOrders, committed: metrics.batch });
     const { submit, submitAll } = createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs: ANSWER_WITHIN_MS });
     const exposures = ports.exposures ?? await startExposures(ports);
@@ -102,17 +106,17 @@ export const api: Role<ApiPorts, ServingRole> = {
     const placeOrders = createPlaceOrders({ placing, submitAll, counted: (result) => { metrics.order(result); }, failed: ports.failed });
     const syncPosition = createPositionSync({ view, reads, chains, submit, now, watch: ports.watch });
     const orders = countedOrders(metrics, {
-      placeOrder: admitted(admit, 'order', createPlaceOrder(placing)), cancelOrder: admitted(admit, 'other', cancelOrder),
+      placeOrder: admitted(admitOrders, 'order', createPlaceOrder(placing)), cancelOrder: admitted(admit, 'other', cancelOrder),
     });
     return {
       routes: [
         // Before `/orders/{hash}`, which has the path of the check, too.
         ...serve(replicaEndpoints, {
-          checkOrder: createCheckOrder(parts), account: createAccount({ view, holdingsOf: holdingsReaders(chains) }),
-          tradingStatus: createTradingStatus({ view, admit }),
+          checkOrder: createCheckOrder(parts), account: createAccount({ view, holdingsOf: holdingsReaders(chains), now }),
+          tradingStatus: createTradingStatus({ view, admit: admitOrders, plannedHalts, now }),
         }),
         ...serve(orderEndpoints, {
-          ...orders, placeOrders: admitted(admit, 'order', placeOrders),
+          ...orders, placeOrders: admitted(admitOrders, 'order', placeOrders),
           cancelOrders: admitted(admit, 'other', createCancelOrders(signed)), cancelAll: admitted(admit, 'other', createCancelAll(signed)),
           cancelAfter: admitted(admit, 'order', createCancelAfter(signed)), reduceOrder: admitted(admit, 'other', createReduceOrder(signed)),
           syncPosition: admitted(admit, 'other', syncPosition),

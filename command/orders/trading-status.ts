@@ -7,23 +7,26 @@ import type { Admit } from '../../engine/running-role.js';
 import { anybody } from '../../service/api/authority.js';
 import { defineEndpoint } from '../../service/api/endpoint.js';
 import { clientText } from '../../service/api/errors.js';
+import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
 import type { Answer } from './answer.js';
+import { haltsAhead, type HaltParts } from './planned-halts.js';
 
-export interface TradingStatusParts {
+export interface TradingStatusParts extends HaltParts {
   readonly view: Pick<EngineView, 'position'>;
   /** Throws RequestError while no order is taken. */
   readonly admit: Admit;
 }
 export type TradingStatusHandler = () => Answer;
 
-export function createTradingStatus({ view, admit }: TradingStatusParts): TradingStatusHandler {
+export function createTradingStatus({ view, admit, ...halts }: TradingStatusParts): TradingStatusHandler {
   return () => {
     const refusal = refusalOf(admit);
     const state = refusal === undefined
       ? { status: 'open', reason: null, detail: null }
       : { status: 'paused', reason: refusal.code, detail: clientText(refusal) };
-    return { body: JSON.stringify({ ...state, plannedHalts: [] }), position: view.position - 1 };
+    const plannedHalts = haltsAhead(halts).map(({ fromS: from, toS: to, reason }) => ({ from, to, reason }));
+    return { body: JSON.stringify({ ...state, plannedHalts }), position: view.position - 1 };
   };
 }
 
@@ -49,12 +52,16 @@ export const getStatus = defineEndpoint({
       reason: field.orNull(Type.String(), 'The code of the error that an order gets; null while orders are taken.'),
       detail: field.orNull(Type.String(), 'The same in words.'),
       plannedHalts: Type.Array(field.answer('PlannedHalt', { from: field.Seconds, to: field.Seconds, reason: Type.String() }), {
-        description: 'Times at which no orders will be taken, as far as they are known. The exchange itself plans none.',
+        description: 'Times at which no orders are taken, as the operator has planned them: those that are not over, the next one first.',
       }),
     }),
     examples: {
-      open: { status: 'open', reason: null, detail: null, plannedHalts: [] },
-      paused: { status: 'paused', reason: 'disk_full', detail: 'the disk of the service is full or nearly full, and the request was not taken', plannedHalts: [] },
+      'open': { status: 'open', reason: null, detail: null, plannedHalts: [] },
+      'a halt is planned': {
+        status: 'open', reason: null, detail: null,
+        plannedHalts: [{ from: example.placedAt + 3_600, to: example.placedAt + 5_400, reason: 'a new version of the database' }],
+      },
+      'paused': { status: 'paused', reason: 'disk_full', detail: 'the disk of the service is full or nearly full, and the request was not taken', plannedHalts: [] },
     },
     headers: { 'X-Log-Position': 'The newest log position that the process knows.' },
   },

@@ -17,7 +17,7 @@ const REFUSALS = [
 
 /** Says nothing about the request: a part of the exchange cannot take it now, or does not know what became of it. */
 const UNAVAILABLE = [
-  'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'not_caught_up', 'chain_unavailable',
+  'trading_halted', 'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'not_caught_up', 'chain_unavailable',
   'relay_unavailable', 'unavailable',
 ] as const;
 

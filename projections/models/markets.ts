@@ -9,6 +9,7 @@ import {
 /**
  * `opened_position` is the log position of the market's MarketOpened.
  * `proposal`: 0 none that was not rejected, 1 proposed, 2 disputed. `state`: 0 open, 1 expired, 2 proposed, 3 disputed, 4 resolved.
+ * `words` are those of the question: as a column they have statistics, by which Postgres knows whether to look them up or to go through the list.
  * `yes_token`, `no_token`: the ERC-1155 ids of the shares; null for a market without a chain. A resolved market without a `winning_outcome` is paid
  * half to half.
  */
@@ -32,7 +33,8 @@ create table markets (
   created_at_ms bigint not null,
   opened_position bigint not null,
   proposal smallint not null default 0,
-  state smallint not null generated always as (case when resolved then 4 when proposal > 0 then proposal + 1 when closed then 1 else 0 end) stored
+  state smallint not null generated always as (case when resolved then 4 when proposal > 0 then proposal + 1 when closed then 1 else 0 end) stored,
+  words tsvector not null generated always as (to_tsvector('simple', question)) stored
 )`, `
 create index markets_by_contract on markets (contract_address)`, `
 create index markets_standard on markets (number) where kind = 'standard'`, `
@@ -42,7 +44,7 @@ create index markets_by_category on markets (category, state, number) where kind
 create index markets_by_expiration on markets (expiration, number) where kind = 'standard'`, `
 create index markets_unresolved_by_expiration on markets (expiration, number) where kind = 'standard' and not resolved`, `
 create index markets_by_state_and_expiration on markets (state, expiration, number) where kind = 'standard'`, `
-create index markets_by_words on markets using gin (to_tsvector('simple', question)) where kind = 'standard'`];
+create index markets_by_words on markets using gin (words) where kind = 'standard'`];
 
 /** The values of the column `proposal`, and what a batch may do with it besides. */
 const NONE = 0;
@@ -124,7 +126,7 @@ const EVENTS: Handlers<Changes> = {
 };
 
 export const markets: Projection = {
-  name: 'markets', version: 6, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'markets', version: 7, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {

@@ -2,6 +2,7 @@
 import { BrokenSequence, type Log, type LogRecord } from '../../engine/log/log.js';
 import { MalformedRecord } from '../../engine/records/codec.js';
 import { BYTES32 } from '../../engine/records/hex.js';
+import { FOREVER } from '../paging.js';
 import type { Answer } from '../statement.js';
 import type { Turns } from '../turns.js';
 import { matching, type Entry, type HistoryFilter, type OwnOrders } from './filter.js';
@@ -40,18 +41,21 @@ export interface EventsParams {
   readonly from?: number;
   readonly limit?: number | undefined;
   readonly filter?: HistoryFilter;
+  /** Number of outcomes that the answer may have; all that are recorded when absent. With a trader in the filter, the read models include them. */
+  readonly length?: number;
 }
 
 /**
  * The commands from position `from` on with their outcomes: `{events, count, next}`. An item is `{position, id, command, outcome, digest}`,
  * where digest = SHA-256(previous digest, which is 32 zero bytes for the first | uint32be byte length of command | command | outcome), over
  * exactly the bytes shown. Only commands with a recorded outcome are shown. A page may have fewer than `limit` items: without a filter only
- * an empty page means the end; with one the end is where `next` is above the position.
+ * an empty page means the end; with one the end is where `next` is above the position. What a page has never changes; one that did not end where
+ * the history did also gets nothing more, and may be kept for good.
  */
 export async function events(
-  { log, ownOrders }: HistorySource, { from = 0, limit = EVENTS_LIMIT.byDefault, filter = {} }: EventsParams,
+  { log, ownOrders }: HistorySource, { from = 0, limit = EVENTS_LIMIT.byDefault, filter = {}, ...known }: EventsParams,
 ): Promise<EventsPage> {
-  const length = await log.length('outcomes');
+  const { length = await log.length('outcomes') } = known;
   const items: string[] = [];
   let size = 0;
   let next = from;
@@ -61,7 +65,10 @@ export async function events(
     next = chunk.next;
     if (size >= PAGE_BYTES) break;
   }
-  return { body: `{"events":[${items.join(',')}],"count":${items.length},"next":${next}}`, position: length - 1, next };
+  const isClosed = items.length === limit || next < length;
+  return {
+    body: `{"events":[${items.join(',')}],"count":${items.length},"next":${next}}`, position: length - 1, next, ...isClosed && { headers: FOREVER },
+  };
 }
 
 /** `position` is that of the newest entry at the beginning, at which a stream without `limit` ends; -1 in an empty history. */
@@ -80,8 +87,8 @@ export interface StreamParts extends HistorySource {
  * The same items, one per line, up to `limit` or to the newest one at the beginning. Nothing is read before a line is asked for, and one
  * chunk at a time, so a reader that is slow costs no memory. Throws LogUnavailable, and BrokenSequence when the log has less than it said.
  */
-export async function streamEvents(parts: StreamParts, { from = 0, limit = Infinity, filter = {} }: EventsParams): Promise<EventsStream> {
-  const length = await parts.log.length('outcomes');
+export async function streamEvents(parts: StreamParts, { from = 0, limit = Infinity, filter = {}, ...known }: EventsParams): Promise<EventsStream> {
+  const { length = await parts.log.length('outcomes') } = known;
   return { position: length - 1, lines: linesOf(parts, { from, end: length, limit, filter }) };
 }
 

@@ -52,9 +52,10 @@ export function createHistory({ log, db, now, most = HISTORY_STREAMS, stallMs = 
   return {
     list: (query, { ip, signal }) => unlessLogAway(async () => {
       const { from, limit, contentType, market, trader, event } = query;
-      const params = { from, limit, filter: { market, trader, event } };
-      // Whose orders are cancelled, only the read models know.
-      if (trader !== undefined) await db.waitForPosition(await log.length('outcomes') - 1, { signal });
+      const length = await log.length('outcomes');
+      // Whose orders are cancelled, only the read models know: of what comes after this, they may not know it yet.
+      if (trader !== undefined) await db.waitForPosition(length - 1, { signal });
+      const params = { from, limit, filter: { market, trader, event }, length };
       if (contentType !== NDJSON) return events(parts, params);
       const leave = places.enter(ip);
       try {
@@ -148,7 +149,7 @@ export const listEvents = defineEndpoint({
   summary: 'The recorded history: every command with its outcome',
   description: 'Consecutive log positions, starting at `from`. Each digest is SHA-256(previous digest | byte length of the command as uint32 '
     + 'big-endian | command | outcome), over the exact bytes shown; the digest before the first entry is 32 zero bytes. A page may have fewer than '
-    + '`limit` entries: only an empty page means the end.\n\n'
+    + '`limit` entries: only an empty page means the end. A page that is full, or has more after it, never changes, and is sent as `immutable`.\n\n'
     + `**Everything at once**: with \`Accept: ${NDJSON}\` the answer is a stream of lines, one entry per line, up to \`limit\` or else to the newest entry at `
     + 'its beginning, which is `X-Log-Position`, as fast as the client reads. An empty line is no entry; it shows during a long search that the service is there. '
     + 'A stream that breaks off has no last chunk (RFC 9112, 7.1; HTTP/1.0 clients get a reset), which HTTP clients report as an error: go on with the position '

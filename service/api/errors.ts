@@ -83,6 +83,7 @@ export const errors: Readonly<Record<ClientErrorCode, ErrorKind>> = {
   rate_limited: kind(429, 'too many requests; wait as Retry-After says', true),
   request_timeout: kind(408, 'the request did not arrive in time', true),
   internal: kind(500, 'an unexpected error; it has been logged'),
+  trading_halted: kind(503, 'no orders are taken for some time, as the operator has planned; cancels are. See plannedHalts in /api/v1/status', true),
   clock_untrusted: kind(503, 'the clock of the service may be wrong, so no order is taken until it is right; send it again as Retry-After says', true),
   disk_full: kind(503, 'the disk of the service is full or nearly full, and the request was not taken; send it again as Retry-After says', true),
   overloaded: kind(503, 'the exchange is busy and has not taken the request; send it again as Retry-After says', true),

@@ -94,7 +94,7 @@ export function bearerToken({ id }: Endpoint, authenticate: Authenticate | undef
   };
 }
 
-const ALLOWED_HEADERS = 'Content-Type, Authorization, Last-Event-ID, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
+const ALLOWED_HEADERS = 'Content-Type, Authorization, If-None-Match, Last-Event-ID, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
 
 /** Answers the preflight of a browser. `endpoints`: all of the path; `ownPagesOnly`: those that web pages of other sites may not call. */
 export function preflight(endpoints: readonly Endpoint[], ownPagesOnly: readonly Endpoint[], ending: AppEnding): Middleware {

@@ -113,7 +113,8 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
     const db = await parts.readModels();
     const started = await api.start({
       ...parts, replica, recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit,
-      limits: { ...config, maxQueuedOrders: MAX_QUEUED_ORDERS }, cancelAuth: config.cancelAuth, reads: orderReadsIn(db),
+      limits: { ...config, maxQueuedOrders: MAX_QUEUED_ORDERS }, cancelAuth: config.cancelAuth, plannedHalts: config.plannedHalts,
+      reads: orderReadsIn(db),
       failed: requestObserver(parts.metrics, parts.logger).failed,
     });
     const lookUpOrder = createOrderLookup({ view: replica.view, outcomeOf: replica.outcomeOf, db });

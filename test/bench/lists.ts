@@ -1,5 +1,10 @@
-/** What a page of a hundred rows costs at 100,000 markets and 10 million trades: the time of its statement, there and back included. */
+/**
+ * What a page of a hundred rows costs in Postgres at 100,000 markets and 10 million trades: the processor time of the session, which is the same on a
+ * machine that is busy with other things. The time of the statement, there and back included, is told beside it.
+ */
+import { readFile } from 'node:fs/promises';
 import { openReadModels, type Database } from '../../query/database.js';
+import { soleRow } from '../../query/statement.js';
 import { generateReadModels, type Size } from '../support/generated-read-models.js';
 import { listPages } from '../support/list-pages.js';
 import type { BenchLine } from './line.js';
@@ -14,13 +19,16 @@ export async function listsBench(url: string): Promise<BenchLine[]> {
   await generateReadModels(url, SIZE);
   const db = await openReadModels({ url, connections: 1, statementTimeoutMs: 60_000 });
   try {
+    const processor = await processorTimeOf(db);
     const lines: BenchLine[] = [];
     for (const [name, read] of listPages(SIZE)) {
-      const times: number[] = [];
-      for (let run = 0; run < WARM_UP + RUNS; run++) times.push(await timeOf(db, read));
-      times.splice(0, WARM_UP);
-      times.sort((a, b) => a - b);
-      lines.push({ name: `${name}: time of a page`, figure: times[(RUNS - 1) / 2] ?? Infinity, unit: 'ms', target: { atMost: MOST_MS } });
+      const runs: Run[] = [];
+      for (let run = 0; run < WARM_UP + RUNS; run++) runs.push(await measured(db, read, processor));
+      const median = (of: keyof Run) => runs.slice(WARM_UP).map((run) => run[of]).sort((a, b) => a - b)[(RUNS - 1) / 2] ?? Infinity;
+      lines.push(
+        { name: `${name}: processor time of a page in Postgres`, figure: median('processorMs'), unit: 'ms', target: { atMost: MOST_MS } },
+        { name: `${name}: time of a page`, figure: median('ms'), unit: 'ms', target: {} },
+      );
     }
     return lines;
   } finally {
@@ -28,17 +36,27 @@ export async function listsBench(url: string): Promise<BenchLine[]> {
   }
 }
 
-/** The time of the read's statement in milliseconds. */
-async function timeOf(db: Database, read: (db: Database) => Promise<unknown>): Promise<number> {
-  let ms = 0;
+interface Run {
+  readonly ms: number;
+  readonly processorMs: number;
+}
+
+/** What the read's statement takes. */
+async function measured(db: Database, read: (db: Database) => Promise<unknown>, processor: () => Promise<number>): Promise<Run> {
+  let [ms, processorMs] = [0, 0];
   const rows: Database['rows'] = async (statement, values) => {
+    const used = await processor();
     const begun = performance.now();
-    try {
-      return await db.rows(statement, values);
-    } finally {
-      ms += performance.now() - begun;
-    }
+    const found = await db.rows<never>(statement, values);
+    [ms, processorMs] = [performance.now() - begun, await processor() - used];
+    return found;
   };
   await read({ ...db, rows });
-  return ms;
+  return { ms, processorMs };
+}
+
+/** The processor time that the database's one session has used, in milliseconds. Linux only. */
+async function processorTimeOf(db: Database): Promise<() => Promise<number>> {
+  const { pid } = soleRow(await db.rows<{ pid: number }>({ text: 'select pg_backend_pid() as pid' }, []));
+  return async () => Number((await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ')[0]) / 1e6;
 }

@@ -44,7 +44,7 @@ export const QUIET = {
   schedule: { assets: [], intervalS: 60, ahead: 0 }, tickMs: 1_000,
   quota: { gasPerOwner: 0n, gasPerToken: 0n }, reads: NO_READ_MODELS, submissions: SUBMISSIONS, cancelAuth: 'open' as const,
   limits: { maxQueuedOrders: 1_000, maxOpenOrders: 1_000 }, metrics: { batch: () => undefined, order: () => undefined }, admit: () => undefined,
-  failed: (error: unknown) => { throw error as Error; },
+  plannedHalts: [], failed: (error: unknown) => { throw error as Error; },
 };
 
 /** Ports that follow from others, or have the same contents nearly everywhere. */

@@ -63,7 +63,7 @@ describe('service: HTTP shell', () => {
   it('answers preflights of any origin', async () => {
     const { status, headers, body } = await once(shell.port, 'OPTIONS', '/api/v1/orders', { headers: { 'Origin': 'https://app.example', 'Access-Control-Request-Method': 'POST' } });
     assert.deepEqual([status, body, headers['access-control-allow-origin'], headers['access-control-allow-methods'], headers['access-control-allow-headers']],
-      [204, '', '*', 'POST, GET, HEAD, OPTIONS', 'Content-Type, Authorization, Last-Event-ID, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline']);
+      [204, '', '*', 'POST, GET, HEAD, OPTIONS', 'Content-Type, Authorization, If-None-Match, Last-Event-ID, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline']);
     assert.equal((await once(shell.port, 'OPTIONS', '/api/v1/nothing')).status, 404);
   });
 

@@ -42,6 +42,20 @@ describe('projections: batches', () => {
     });
   }
 
+  it('projections that run in turns, alone and together, give the same rows', async () => {
+    const log = await logOf(outcomes);
+    const named = (...names: string[]) => projections.filter(({ name }) => names.includes(name));
+    const positions = async () => new Map(rowsOf(await readTables(url), 'projection').map(({ name, position }) => [name, Number(position)]));
+    await projectTo(400, { url, log: await logOf(outcomes.slice(0, 400)), projections: named('markets', 'orders') });
+    await projectTo(700, { url, log: await logOf(outcomes.slice(0, 700)) });
+    await projectTo(900, { url, log: await logOf(outcomes.slice(0, 900)), projections: named('trades') });
+    assert.deepEqual([...await positions()].filter(([, position]) => position !== 700), [['trades', 900]]);
+    await projectTo(1_000, { url, log: await logOf(outcomes.slice(0, 1_000)), projections: named('orders', 'prices') });
+    assert.deepEqual([...await positions()].filter(([, position]) => position !== 700), [['orders', 1_000], ['prices', 1_000], ['trades', 900]]);
+    await projectTo(LENGTH, { url, log, limits: { outcomes: 150, events: 100_000 } });
+    assert.deepEqual(await readTables(url), expected);
+  });
+
   it('batches limited by events, down to one outcome of several events, give the same rows', async () => {
     const batches: number[] = [];
     await projectTo(LENGTH, {

@@ -7,6 +7,7 @@ import { events as eventsOf, streamEvents, type EventsParams } from '../../query
 import { createTurns } from '../../query/turns.js';
 import { recordedHistory as history } from '../support/recorded-history.js';
 
+const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 const ownOrders = () => assert.fail('nobody asks for a trader');
 const events = (log: Log, asked: EventsParams) => eventsOf({ log, ownOrders }, asked);
 
@@ -63,6 +64,26 @@ describe('query: events', () => {
     assert.deepEqual(pages, [[0, 120, 120, 249], [120, 120, 240, 249], [240, 10, 250, 249], [250, 0, 250, 249]]);
   });
 
+  it('is immutable unless it ends where the history does, so that more may come', async () => {
+    const kept = async (asked: EventsParams, length = 250) => (await events(history(length, 253), asked)).headers;
+    assert.deepEqual(await kept({ limit: 120 }), IMMUTABLE);
+    assert.deepEqual(await kept({ from: 240, limit: 10 }), IMMUTABLE, 'full');
+    assert.equal(await kept({ from: 240, limit: 11 }), undefined);
+    assert.equal(await kept({ from: 250 }), undefined);
+    assert.equal(await kept({ filter: { event: 'FillMatched' } }), undefined, 'what comes may match');
+    assert.deepEqual(await kept({ limit: 3, filter: { event: 'CommandRejected' } }), IMMUTABLE);
+  });
+
+  it('has no more than so many outcomes, as the read models do that know whose orders they are', async () => {
+    const log = history(5);
+    const { next, position, headers } = await events(log, { length: 3 });
+    assert.deepEqual([next, position, headers], [3, 2, undefined]);
+    const { lines, position: last } = await streamEvents({ log, ownOrders, turns: createTurns(1), now: () => 0 }, { length: 3 });
+    const pieces = [];
+    for await (const piece of lines) pieces.push(piece.toString());
+    assert.deepEqual([pieces.join('').split('\n').length - 1, last], [3, 2]);
+  });
+
   it('is empty before the first outcome and beyond the end', async () => {
     assert.deepEqual(await events(history(0, 2), {}), { body: '{"events":[],"count":0,"next":0}', position: -1, next: 0 });
     assert.deepEqual(await events(history(3), { from: 9 }), { body: '{"events":[],"count":0,"next":9}', position: 2, next: 9 });
@@ -106,7 +127,9 @@ describe('query: events', () => {
   it('looks through so much of the history for a filtered page, and says where to go on', async () => {
     const log = history(10_050);
     const filter = { event: 'FillMatched' } as const;
-    assert.deepEqual(await events(log, { from: 20, filter }), { body: '{"events":[],"count":0,"next":10020}', position: 10_049, next: 10_020 });
+    assert.deepEqual(await events(log, { from: 20, filter }), {
+      body: '{"events":[],"count":0,"next":10020}', position: 10_049, next: 10_020, headers: IMMUTABLE,
+    });
     assert.deepEqual(await events(log, { from: 10_020, filter }), { body: '{"events":[],"count":0,"next":10050}', position: 10_049, next: 10_050 });
     const found = await events(log, { from: 3, limit: 2, filter: { event: 'CommandRejected' } });
     assert.deepEqual([(JSON.parse(found.body) as { count: number }).count, found.next], [2, 5]);

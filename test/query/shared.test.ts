@@ -1,8 +1,14 @@
 /** Answers that clients share: read once per log position, however many ask, and never older than what a client may know of. */
 import assert from 'node:assert/strict';
 import { gunzipSync } from 'node:zlib';
+import type { Context, Reply } from '../../service/api/endpoint.js';
+import type { Database } from '../../query/database.js';
+import { listFailedClaims } from '../../query/claims.js';
+import { getMarketStats, getPlatformStats } from '../../query/markets.js';
+import { listQuickMarkets } from '../../query/quick-markets.js';
+import { listFailedTrades } from '../../query/settlements.js';
 import { createShare } from '../../query/shared.js';
-import type { Answer, RowSource } from '../../query/statement.js';
+import type { Answer, RowSource, Statement } from '../../query/statement.js';
 
 interface Ask { readonly of: string }
 
@@ -25,6 +31,9 @@ function scene(mostBytes?: number) {
   });
   return { state, read };
 }
+
+const PAGE = { limit: undefined, cursor: undefined };
+const context: Context = { ip: '', signal: new AbortController().signal };
 
 const turns = async () => { for (let n = 0; n < 20; n++) await Promise.resolve(); };
 
@@ -90,5 +99,38 @@ describe('query: shared answers', () => {
     const [first, second] = [await reply.gzipped!(), await reply.gzipped!()];
     assert.equal(first, second);
     assert.equal(gunzipSync(first).toString(), reply.body);
+  });
+
+  describe('of what depends on the time', () => {
+    const marketId = `0x${'01'.repeat(32)}`;
+    let [nowMs, read] = [0, 0];
+    const db: RowSource = {
+      rows: <Row>({ text }: Statement) => {
+        read += Number(text.includes('as body'));
+        return Promise.resolve([{ body: '{}', last: null, position: '3' }] as Row[]);
+      },
+    };
+    const ports = () => ({ db: db as Database, share: createShare(db), now: () => nowMs, assets: ['BTC'] });
+    const endpoints: Readonly<Record<string, () => () => Reply | Promise<Reply>>> = {
+      'statistics of a market': () => { const handle = getMarketStats.serve(ports()); return () => handle({ marketId }, context); },
+      'totals of the platform': () => { const handle = getPlatformStats.serve(ports()); return () => handle({ chainId: undefined }, context); },
+      'failed trades': () => { const handle = listFailedTrades.serve(ports()); return () => handle({ ...PAGE, next: undefined }, context); },
+      'failed claims': () => { const handle = listFailedClaims.serve(ports()); return () => handle({ ...PAGE, next: undefined }, context); },
+      'quick markets': () => { const handle = listQuickMarkets.serve(ports()); return () => handle({ asset: 'BTC', chainId: undefined, ...PAGE }, context); },
+    };
+    for (const [name, open] of Object.entries(endpoints)) {
+      it(`${name}: one answer for all who ask in a second`, async () => {
+        const ask = open();
+        [nowMs, read] = [1_760_000_000_000, 0];
+        const first = await ask();
+        assert.match(first.etag ?? '', /^W\/"/);
+        nowMs += 999;
+        assert.equal(await ask(), first);
+        assert.equal(read, 1);
+        nowMs += 1;
+        await ask();
+        assert.equal(read, name === 'totals of the platform' ? 1 : 2);
+      });
+    }
   });
 });

@@ -18,7 +18,7 @@ describe('service: configuration', () => {
     assert.deepEqual(config, {
       host: '127.0.0.1', port: 8080, dataDir: '.data', databaseUrl: '', logLevel: 'info', trustProxy: 0, cancelAuth: 'open', chains: 'dev',
       chainPort: 8545, devDisputeWindowS: 7_200, exposureCheck: false, chainId: 31_337, catalogue: '', snapshotEvery: 200_000,
-      maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined,
+      plannedHalts: [], maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined,
       rateLimitOrders: 0, rateLimitReads: 0, quickAssets: ['BTC', 'ETH'], maxPriceStreamsPerAddress: 0,
       relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000,
       priceSources: ['simulated'], pythApiKey: '', priceUrls: publicUrls, quickIntervalS: 900, clockMaxJumpS: 10, minFreeDiskMb: 512,
@@ -52,6 +52,19 @@ describe('service: configuration', () => {
     const told = { MAX_CONNECTIONS_PER_ADDRESS: '9' };
     assert.deepEqual([share({ TRUST_PROXY: '1' }), share({ TRUST_PROXY: '1', ...told }), share(told)], [0, 9, 9]);
     assert.equal(share({ MAX_CONNECTIONS_PER_ADDRESS: '0' }), 0);
+  });
+
+  it('plans halts at the times that it is told, in UTC', () => {
+    const halt = (given: string) => parseConfig({ PLANNED_HALTS: given }).plannedHalts;
+    const [fromS, toS] = [Date.UTC(2026, 11, 1, 10) / 1_000, Date.UTC(2026, 11, 1, 10, 30, 15) / 1_000];
+    assert.deepEqual(halt('2026-12-01T10:00Z/2026-12-01T10:30:15Z new database'), [{ fromS, toS, reason: 'new database' }]);
+    assert.deepEqual(halt(' 2026-12-01T10:00Z/2026-12-01T10:30:15Z a ; 2028-02-29T00:00Z/2028-03-01T00:00Z b;').map(({ reason }) => reason), ['a', 'b']);
+    const wrong = [
+      'tonight', '2026-12-01T10:00Z', '2026-12-01T10:00Z/2026-12-01T10:30Z', '2026-12-01T10:00/2026-12-01T10:30 local', '2026-12-01T10:30Z/2026-12-01T10:30Z none',
+      '2026-12-01T11:00Z/2026-12-01T10:30Z ends first', '2026-02-29T10:00Z/2026-03-01T10:30Z no such day', '2026-12-01T25:00Z/2026-12-02T10:30Z no such hour',
+      '2026-12-01T10:00Z/2026-12-01T10:30Z good; bad', `2026-12-01T10:00Z/2026-12-01T10:30Z ${'x'.repeat(201)}`, '2026-12-01T10:00Z/2026-12-01T10:30Z a\nb',
+    ];
+    for (const given of wrong) assert.throws(() => halt(given), /PLANNED_HALTS: expected/, given);
   });
 
   it('has prices of the assets that it is told, each once', () => {

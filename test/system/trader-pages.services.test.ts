@@ -35,7 +35,7 @@ const PAGES: Readonly<Record<string, readonly (readonly [heading: string, printe
     ['A ticker', ['0 600000 600000 1200000']],
     ['Markets', ['true']],
     ['Pages', ['1 0 invalid_request']],
-    ['Answers that many share', ['200 true']],
+    ['Answers that many share', ['200 true 304']],
     ['What an order would do', ['true 1000000 3000000 600000 1000000', 'false invalid_price']],
     ['An account', ['unknown_chain']],
     ['Whether orders are taken', ['open null 0']],

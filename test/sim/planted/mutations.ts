@@ -133,6 +133,36 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'const { chainId } = domain.domain; if (at > (terms?.notAfter ?? Infinity)) throw new RequestError(\'too_late\');',
   },
   {
+    name: 'a cancel-all is answered and not written', breaks: 'a cancelled order is not filled',
+    file: 'command/orders/cancel-all.js',
+    from: 'if (!view.hasOrders(command))', to: 'if (true)',
+  },
+  {
+    name: 'the engine leaves one order of a cancel-all open', breaks: 'two engines agree',
+    file: 'engine/rules/decide-cancels.js',
+    from: '...slots.slice(0, WORK_LIMIT).map(', to: '...slots.slice(1, WORK_LIMIT).map(',
+  },
+  {
+    name: 'a switch that fires cancels nothing', breaks: 'two engines agree',
+    file: 'engine/rules/evolve-traders.js',
+    from: 'state.sweeps.push({ kind: \'trader\', reason: \'cancel_after\', trader, before, chainId });', to: '',
+  },
+  {
+    name: 'a reduced order keeps a unit too much', breaks: 'two engines agree',
+    file: 'engine/rules/decide-cancels.js',
+    from: 'remaining: (size - filled).toString()', to: 'remaining: (size - filled + 1n).toString()',
+  },
+  {
+    name: 'a FOK order is filled in part', breaks: 'two engines agree',
+    file: 'engine/rules/decide.js',
+    from: 'if (timeInForce === \'FOK\' && last?.type === \'OrderCancelled\'', to: 'if (timeInForce === \'FOK\' && events.length === 3 && last?.type === \'OrderCancelled\'',
+  },
+  {
+    name: 'a post-only order matches', breaks: 'two engines agree',
+    file: 'engine/rules/decide.js',
+    from: 'return postOnly === true && events.some(', to: 'return postOnly === true && events.length > 4 && events.some(',
+  },
+  {
     name: 'the indexer names another transaction than the event\'s', breaks: 'facts are on the chain',
     file: 'command/indexer/facts.js',
     from: 'kind: \'SettleFill\', fill: fillNumber(event.args.seq), txHash,', to: 'kind: \'SettleFill\', fill: fillNumber(event.args.seq), txHash: `0x${\'ee\'.repeat(32)}`,',

@@ -9,7 +9,7 @@ import { MUTATIONS } from './mutations.js';
 const SOME = [
   'the lane does not wait until its transactions are recorded', 'the engine reads the clock of its machine', 'a group commit appends its batch twice',
   'a quick market is resolved by its prices the wrong way round', 'the role lane records no settlement',
-  'the role settlement does not compare the orders with its settings', 'the role prices looks at no unresolved market',
+  'a cancel-all is answered and not written', 'the role settlement does not compare the orders with its settings', 'the role prices looks at no unresolved market',
 ];
 const [MOST_SEEDS, STEPS] = [30, 40];
 const numberOf = (wanted: string): number => MUTATIONS.findIndex(({ name }) => name === wanted);
