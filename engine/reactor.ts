@@ -1,6 +1,6 @@
 /**
- * How every part of a process keeps going: it takes hold of what only one process may have, does a round of work, rests, and begins
- * again. A failure is reported once, and the next round follows after a growing pause.
+ * How every part of a process keeps going: it takes hold of what only one process may have, does a round of work,
+ * rests, and begins again. A failure is reported once, and the next round follows after a growing pause.
  */
 import { errorText, type Report, type ReportLevel } from './report.js';
 import { backoffMs, pause, type Backoff } from './waiting.js';
@@ -22,7 +22,10 @@ export interface RoundsOptions {
 }
 
 export interface ReactorOptions<Held> extends Omit<RoundsOptions, 'round' | 'rest'> {
-  /** Takes what the rounds need, and waits while another process has it. Called before the first round, and again after a loss. */
+  /**
+   * Takes what the rounds need, and waits while another process has it. Called before the first round, and again after
+   * a loss.
+   */
   readonly hold: (standBy: StandBy) => Promise<Held>;
   readonly round: (held: Held) => Promise<unknown>;
   readonly rest?: (held: Held) => Promise<unknown>;
@@ -43,7 +46,10 @@ export interface StandBy {
 }
 
 export interface Reactor<Held> {
-  /** Resolves when the reactor has ended after `signal` and what it held is released. Rejects with an error that cannot pass. */
+  /**
+   * Resolves when the reactor has ended after `signal` and what it held is released. Rejects with an error that cannot
+   * pass.
+   */
   readonly done: Promise<void>;
   /** What this process holds; undefined while it holds nothing, and another process may. */
   held(): Held | undefined;
@@ -55,7 +61,9 @@ export interface Reactor<Held> {
 
 export function startReactor<Held>(options: ReactorOptions<Held>): Reactor<Held> {
   const running = new RunningReactor(options);
-  return { done: running.run(), held: () => running.held, standsBy: () => running.standsBy, problem: () => running.problem };
+  return {
+    done: running.run(), held: () => running.held, standsBy: () => running.standsBy, problem: () => running.problem,
+  };
 }
 
 /** A reactor for what any number of processes may do at the same time. */

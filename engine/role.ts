@@ -1,4 +1,7 @@
-/** The engine role: records the outcome of every command, and appends the clock's commands. Of several engines one records; the others stand by. */
+/**
+ * The engine role: records the outcome of every command, and appends the clock's commands. Of several engines one
+ * records; the others stand by.
+ */
 import type { Log } from './log/log.js';
 import type { Report } from './report.js';
 import { runClock } from './run/clock.js';
@@ -21,7 +24,8 @@ export const engine: Role<EnginePorts> = {
   start({ log, replica, replicaState, clock: time, tickMs, report }) {
     const stopping = new AbortController();
     const clock = runClock({
-      log, replica, now: () => time.now(), mayPass: () => time.doubt() === undefined, signal: stopping.signal, tickMs, report,
+      log, replica, now: () => time.now(), mayPass: () => time.doubt() === undefined, signal: stopping.signal, tickMs,
+      report,
     });
     const failed = failureOf(clock);
     failed.catch(() => undefined);

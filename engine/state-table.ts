@@ -1,6 +1,7 @@
 /**
- * What a part of the exchange says of itself, in one table: readiness, metrics, alerts in Prometheus and in the log, and the page for
- * operators come from it. A part has one state, or several that its labels tell apart, such as one per chain.
+ * What a part of the exchange says of itself, in one table: readiness, metrics, alerts in Prometheus and in the log,
+ * and the page for operators come from it. A part has one state, or several that its labels tell apart, such as one per
+ * chain.
  */
 
 /** Log records that a part may lag behind and still be ready. */
@@ -54,13 +55,18 @@ export interface Alert<S> {
   /** Its name in Prometheus. */
   readonly name: string;
   readonly severity: 'critical' | 'warning';
-  /** How the value compares, or an expression of Prometheus, where it takes the values of several processes or moments. */
+  /**
+   * How the value compares, or an expression of Prometheus, where it takes the values of several processes or moments.
+   */
   readonly when: { readonly is: number } | { readonly above: number } | { readonly below: number } | { readonly promql: string };
   /** How long that must last. */
   readonly forS: number;
   /** Labels that the alert has besides those of the metric. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** What it means and what to do, in sentences. Labels, `{value}`, `{value:duration}`, `{value:bytes}` and `{process}` are filled in. */
+  /**
+   * What it means and what to do, in sentences. Labels, `{value}`, `{value:duration}`, `{value:bytes}` and `{process}`
+   * are filled in.
+   */
   readonly means: string;
   readonly todo: string;
   /** Whether the part itself logs it, with more than a value can say. */
@@ -88,9 +94,12 @@ export interface Reading {
 type MaybePromise<T> = T | Promise<T>;
 
 /** `read` gives the states; undefined while they are not known. */
-export function reading<S extends object>(table: StateTable<S>, read: () => MaybePromise<readonly S[] | undefined>): Reading {
+export function reading<S extends object>(
+  table: StateTable<S>, read: () => MaybePromise<readonly S[] | undefined>,
+): Reading {
   const { labels = {}, rows, shows, unknown } = table;
-  const labelsOf = (state: S) => Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, value(state)]));
+  const labelsOf = (state: S) => (
+    Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, value(state)])));
   return {
     table,
     async samples(place) {

@@ -1,4 +1,7 @@
-/** Waiting and retrying: how every part of the program pauses, backs off after failures, and stops waiting when a signal aborts. */
+/**
+ * Waiting and retrying: how every part of the program pauses, backs off after failures, and stops waiting when a signal
+ * aborts.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Resolves after `ms` milliseconds, or as soon as the signal aborts. Never rejects: the caller checks the signal. */
@@ -10,7 +13,10 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 export interface Backoff {
   readonly firstMs: number;
   readonly longestMs: number;
-  /** A number from 0 up to 1. With it each pause varies by up to a half, so that several processes do not try again at the same time. */
+  /**
+   * A number from 0 up to 1. With it each pause varies by up to a half, so that several processes do not try again at
+   * the same time.
+   */
   readonly random?: () => number;
 }
 
@@ -33,8 +39,13 @@ export interface RetryOptions {
   readonly failed?: (error: unknown, failures: number) => void;
 }
 
-/** Repeats the work until it succeeds. Rejects with the first error that cannot pass, or with the signal's reason when the signal aborts. */
-export async function retrying<T>(work: () => Promise<T>, { backoff, signal, canPass, failed }: RetryOptions): Promise<T> {
+/**
+ * Repeats the work until it succeeds. Rejects with the first error that cannot pass, or with the signal's reason when
+ * the signal aborts.
+ */
+export async function retrying<T>(
+  work: () => Promise<T>, { backoff, signal, canPass, failed }: RetryOptions,
+): Promise<T> {
   for (let failures = 1; ; failures++) {
     signal.throwIfAborted();
     try {
@@ -79,7 +90,10 @@ export interface Bell {
   /** How often the bell has rung. A reader compares the counts before and after a read, to notice a ring in between. */
   rung(): number;
   ring(): void;
-  /** Resolves at the next ring, after `timeoutMs` milliseconds, or when the signal aborts, and says which of the three it was. */
+  /**
+   * Resolves at the next ring, after `timeoutMs` milliseconds, or when the signal aborts, and says which of the three
+   * it was.
+   */
   wait(signal: AbortSignal, timeoutMs: number): Promise<'rung' | 'timeout' | 'aborted'>;
 }
 
@@ -114,7 +128,9 @@ export function createBell(): Bell {
   };
 }
 
-/** What to call when a signal aborts, any number per signal. A signal has a listener while there is something to call. */
+/**
+ * What to call when a signal aborts, any number per signal. A signal has a listener while there is something to call.
+ */
 function createLeaving() {
   const bySignal = new Map<AbortSignal, { readonly calls: Set<() => void>; readonly listener: () => void }>();
   return {

@@ -10,4 +10,6 @@ import { redemptions } from './models/redemptions.js';
 import { resolutions } from './models/resolutions.js';
 import { trades } from './models/trades.js';
 
-export const projections: readonly Projection[] = [markets, orders, trades, positions, redemptions, resolutions, claims, prices, quickMarkets];
+export const projections: readonly Projection[] = [
+  markets, orders, trades, positions, redemptions, resolutions, claims, prices, quickMarkets,
+];

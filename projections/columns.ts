@@ -1,6 +1,7 @@
 /**
- * Columns of values as Postgres array parameters. Most are binary, because Postgres would have to parse the text that node-postgres sends
- * (hex for bytea is the slowest). numeric stays text: making its binary form costs more than parsing the text.
+ * Columns of values as Postgres array parameters. Most are binary, because Postgres would have to parse the text that
+ * node-postgres sends (hex for bytea is the slowest). numeric stays text: making its binary form costs more than
+ * parsing the text.
  */
 
 const OID = { bytea: 17, int8: 20, int2: 21, int4: 23 } as const;
@@ -67,7 +68,10 @@ export function booleanArray(values: readonly boolean[]): string {
   return `{${values.join()}}`;
 }
 
-/** `text[]`; null stays null. Postgres' text cannot contain U+0000, so it becomes U+FFFD; otherwise a question could stop a projection. */
+/**
+ * `text[]`; null stays null. Postgres' text cannot contain U+0000, so it becomes U+FFFD; otherwise a question could
+ * stop a projection.
+ */
 export function textArray(values: readonly (string | null)[]): string {
   const items = values.map((value) => value === null
     ? 'NULL'

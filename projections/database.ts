@@ -14,7 +14,10 @@ export interface Session {
 /** Opens a session with `schema` as its search path. Throws DatabaseUnavailable. */
 export type OpenSession = (url: string, schema: string) => Promise<Session>;
 
-/** Postgres cannot be reached, or the connection was lost. Whether the last statement, perhaps a COMMIT, was executed is unknown. */
+/**
+ * Postgres cannot be reached, or the connection was lost. Whether the last statement, perhaps a COMMIT, was executed is
+ * unknown.
+ */
 export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
     super(`Postgres is not available: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
@@ -28,13 +31,16 @@ export function sqlState(error: unknown): string | undefined {
   return cause instanceof pg.DatabaseError ? cause.code : undefined;
 }
 
-/** SQLSTATEs of temporary errors: connection, deadlock, resources, lock timeout, operator, system; read-only during a failover. */
+/**
+ * SQLSTATEs of temporary errors: connection, deadlock, resources, lock timeout, operator, system; read-only during a
+ * failover.
+ */
 const PASSING = /^(08|40|53|55P03$|57|58|25006$)/;
 
 /**
- * Settings of a worker's session. Its statements find rows by key only, so other plans are disabled: a plan that was made for a small
- * table would stay in use when the table grows. Commits do not wait for the disk. A crash may lose the last commits without harm: the
- * rows and their checkpoint are lost together, and the log has the outcomes.
+ * Settings of a worker's session. Its statements find rows by key only, so other plans are disabled: a plan that was
+ * made for a small table would stay in use when the table grows. Commits do not wait for the disk. A crash may lose the
+ * last commits without harm: the rows and their checkpoint are lost together, and the log has the outcomes.
  */
 const SETTINGS = [
   'synchronous_commit=off', 'enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'plan_cache_mode=force_generic_plan',
@@ -59,7 +65,10 @@ export const openSession: OpenSession = async (url, schema) => {
   };
 };
 
-/** Throws DatabaseUnavailable for temporary errors. Errors without an SQLSTATE come from the socket, so they are temporary. */
+/**
+ * Throws DatabaseUnavailable for temporary errors. Errors without an SQLSTATE come from the socket, so they are
+ * temporary.
+ */
 async function guarded<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,8 +1,14 @@
-/** Folds one batch into one projection, within the caller's transaction; its error names the projection and the outcomes. */
+/**
+ * Folds one batch into one projection, within the caller's transaction; its error names the projection and the
+ * outcomes.
+ */
 import { DatabaseUnavailable } from './database.js';
 import { extentOf, type Fold, type FoldedOutcome, type Query } from './projection.js';
 
-/** A projection cannot fold these outcomes because of a defect of the program or of the history. A retry would fail again. */
+/**
+ * A projection cannot fold these outcomes because of a defect of the program or of the history. A retry would fail
+ * again.
+ */
 export class ProjectionFailed extends Error {
   constructor(name: string, batch: readonly FoldedOutcome[], cause: unknown) {
     const { first, end } = extentOf(batch);

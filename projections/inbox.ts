@@ -13,8 +13,8 @@ export interface BatchLimits {
 
 export interface Inbox {
   /**
-   * The next outcomes: at least one, and as many as have arrived within the limits; none once the signal has aborted. When reading has
-   * failed, gives the outcomes before the failure first, and then throws the error.
+   * The next outcomes: at least one, and as many as have arrived within the limits; none once the signal has aborted.
+   * When reading has failed, gives the outcomes before the failure first, and then throws the error.
    */
   take(): Promise<FoldedOutcome[]>;
   close(): Promise<void>;

@@ -22,31 +22,38 @@ export type Query = <Row extends unknown[]>(statement: Statement, values: readon
 export interface Projection {
   /** The name in checkpoints and for `rebuild`: lower-case letters and `_`. */
   readonly name: string;
-  /** Increases whenever the tables or the meaning of their rows change. Tables of an older version are rebuilt from position 0. */
+  /**
+   * Increases whenever the tables or the meaning of their rows change. Tables of an older version are rebuilt from
+   * position 0.
+   */
   readonly version: number;
   /**
-   * Statements that create the tables and indexes. Names are unqualified: the tables are created in the first schema of the search path,
-   * `read_models` for the live tables, a shadow schema during a rebuild. The query API reads them. Hex values are `bytea`. Amounts that may
-   * exceed 2^63 are `numeric`, in units of 1e-6. `*_ms` are milliseconds since the Unix epoch, and `expiration` is in seconds.
+   * Statements that create the tables and indexes. Names are unqualified: the tables are created in the first schema of
+   * the search path, `read_models` for the live tables, a shadow schema during a rebuild. The query API reads them. Hex
+   * values are `bytea`. Amounts that may exceed 2^63 are `numeric`, in units of 1e-6. `*_ms` are milliseconds since the
+   * Unix epoch, and `expiration` is in seconds.
    */
   readonly tables: readonly string[];
   /** The event types that change the projection's rows. */
   readonly handles: ReadonlySet<EventType>;
-  /** A new fold, for one session: a fold remembers rows, and the memory is correct only while no other session writes them. */
+  /**
+   * A new fold, for one session: a fold remembers rows, and the memory is correct only while no other session writes
+   * them.
+   */
   start(): Fold;
 }
 
 /**
- * Folds a batch and writes the changed rows. The caller owns the transaction, and has checked that the batch follows the fold's last
- * batch directly and that nobody else has written since. After a batch that was not committed, the fold must not be used again. The
- * fold sends statements without waiting for earlier ones when it does not need their rows. The same outcomes give the same rows in
- * batches of any size. Throws InconsistentHistory.
+ * Folds a batch and writes the changed rows. The caller owns the transaction, and has checked that the batch follows
+ * the fold's last batch directly and that nobody else has written since. After a batch that was not committed, the fold
+ * must not be used again. The fold sends statements without waiting for earlier ones when it does not need their rows.
+ * The same outcomes give the same rows in batches of any size. Throws InconsistentHistory.
  */
 export type Fold = (batch: readonly FoldedOutcome[], query: Query) => Promise<void>;
 
 /**
- * A function for each event type that a read model cares about. It adds the event to the batch's changes; rows are written once per
- * batch. Events without a function are ignored.
+ * A function for each event type that a read model cares about. It adds the event to the batch's changes; rows are
+ * written once per batch. Events without a function are ignored.
  */
 export type Handlers<Changes> = { readonly [Type in EventType]?: Handler<Changes, EventOf<Type>> };
 type Handler<Changes, E extends Event> = (changes: Changes, event: E, outcome: FoldedOutcome) => void;
@@ -72,8 +79,8 @@ export function handledBy(...tables: readonly Handlers<never>[]): ReadonlySet<Ev
 export type Remembered<K extends string | number, V extends object | bigint> = LRUCache<K, V>;
 
 /**
- * At most so many entries; those that were not used for longest go first. Its room grows with them: with `max`, the cache would allocate all
- * of it at the start, which takes 12 ms for 100,000 entries, in every process.
+ * At most so many entries; those that were not used for longest go first. Its room grows with them: with `max`, the
+ * cache would allocate all of it at the start, which takes 12 ms for 100,000 entries, in every process.
  */
 export function remember<K extends string | number, V extends object | bigint>(most: number): Remembered<K, V> {
   return new LRUCache<K, V>({ maxSize: most, sizeCalculation: () => 1 });
@@ -87,8 +94,15 @@ export class InconsistentHistory extends Error {
   }
 }
 
-/** The first position of a batch, the position after its last one, and the time of that one. Throws Error for an empty batch. */
-export function extentOf(batch: readonly FoldedOutcome[]): { readonly first: number; readonly end: number; readonly at: number } {
+/**
+ * The first position of a batch, the position after its last one, and the time of that one. Throws Error for an empty
+ * batch.
+ */
+export function extentOf(batch: readonly FoldedOutcome[]): {
+  readonly first: number;
+  readonly end: number;
+  readonly at: number;
+} {
   const [outcome] = batch;
   const last = batch.at(-1);
   if (outcome === undefined || last === undefined) throw new Error('a batch must have an outcome');
@@ -102,7 +116,10 @@ export function soleRow<Row>(rows: readonly Row[]): Row {
   return row;
 }
 
-/** The item with this index, for statements whose rows name the requested items by index. Throws Error for an unknown index. */
+/**
+ * The item with this index, for statements whose rows name the requested items by index. Throws Error for an unknown
+ * index.
+ */
 export function placedAt<Item>(items: readonly Item[], place: number): Item {
   const item = items[place];
   if (item === undefined) throw new Error(`a statement returned a row for item ${place} of ${items.length}`);
@@ -111,5 +128,6 @@ export function placedAt<Item>(items: readonly Item[], place: number): Item {
 
 /** The tables that a projection's statements create. */
 export function tableNames(projection: Projection): string[] {
-  return projection.tables.flatMap((text) => [...text.matchAll(/create table (\w+)/g)].flatMap(([, name]) => name ?? []));
+  return projection.tables
+    .flatMap((text) => [...text.matchAll(/create table (\w+)/g)].flatMap(([, name]) => name ?? []));
 }

@@ -1,4 +1,7 @@
-/** The projections role: folds command outcomes into the read models, in a separate thread, so that this work does not delay other roles. */
+/**
+ * The projections role: folds command outcomes into the read models, in a separate thread, so that this work does not
+ * delay other roles.
+ */
 import { failureOf, type Role } from '../engine/running-role.js';
 import { reading } from '../engine/state-table.js';
 import { orAborted } from '../engine/waiting.js';
@@ -21,7 +24,8 @@ export const projections: Role<ProjectionsPorts> = {
       await thread.stop();
       throw error;
     });
-    const models = () => [...thread.positions].map(([name, position]) => ({ name, position, lag: Math.max(0, logLength() - position) }));
+    const models = () => [...thread.positions]
+      .map(([name, position]) => ({ name, position, lag: Math.max(0, logLength() - position) }));
     return {
       failed: failureOf(thread.ended), stop: () => thread.stop(),
       state: [reading(projectionState, models)],

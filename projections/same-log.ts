@@ -1,11 +1,17 @@
-/** Whether the read models were made from this log: it may have lost outcomes that they include, and have others in their place. */
+/**
+ * Whether the read models were made from this log: it may have lost outcomes that they include, and have others in
+ * their place.
+ */
 import type { Log } from '../engine/log/log.js';
 import { decodeOutcome } from '../engine/records/codec.js';
 import { checkpointOf, type Checkpoints } from './checkpoint.js';
 import type { Query } from './projection.js';
 import { READ_MODELS } from './schema.js';
 
-/** The log does not have what the read models were made from: it was replaced, or the database belongs to another exchange. */
+/**
+ * The log does not have what the read models were made from: it was replaced, or the database belongs to another
+ * exchange.
+ */
 export class ForeignReadModels extends Error {
   constructor(what: string) {
     super(`the read models include ${what}: they were made from another log; `
@@ -17,10 +23,14 @@ export class ForeignReadModels extends Error {
 const NEWEST_ORDER = { name: 'newest_order', text: 'select number, order_hash from orders order by number desc limit 1' };
 
 /**
- * Throws ForeignReadModels when a checkpoint is beyond the log's end, or when the log does not accept the newest order of the read models where
- * they have it. Throws LogUnavailable.
+ * Throws ForeignReadModels when a checkpoint is beyond the log's end, or when the log does not accept the newest order
+ * of the read models where they have it. Throws LogUnavailable.
  */
-export async function checkSameLog({ log, checkpoints, query }: { log: Log; checkpoints: Checkpoints; query: Query }): Promise<void> {
+export async function checkSameLog({ log, checkpoints, query }: {
+  log: Log;
+  checkpoints: Checkpoints;
+  query: Query;
+}): Promise<void> {
   const furthest = Math.max(...[...checkpoints.values()].map(({ position }) => position));
   const length = await log.length('outcomes');
   if (furthest > length) throw new ForeignReadModels(`${furthest} outcomes, but the log has ${length}`);

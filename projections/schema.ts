@@ -1,4 +1,6 @@
-/** The schema of the read models: created at start, also when several processes start at once, and readable by one role. */
+/**
+ * The schema of the read models: created at start, also when several processes start at once, and readable by one role.
+ */
 import { sqlState, type Session } from './database.js';
 import type { Projection } from './projection.js';
 import { checkpointTable, readCheckpoints } from './checkpoint.js';
@@ -12,7 +14,10 @@ export const READER = 'query_reader';
 /** The key of the advisory lock that makes starting processes take turns: any number, the same in every process. */
 export const START_LOCK = 7_203_914_460_221;
 
-/** Creates the schema, the checkpoint table and the projections' tables where they are missing. The session's search path must be `schema`. */
+/**
+ * Creates the schema, the checkpoint table and the projections' tables where they are missing. The session's search
+ * path must be `schema`.
+ */
 export async function createReadModels({ session, schema, projections }: {
   session: Session; schema: string; projections: readonly Projection[];
 }): Promise<void> {
@@ -29,9 +34,9 @@ export async function createReadModels({ session, schema, projections }: {
 }
 
 /**
- * Lets `query_reader` read the schema's present and future tables, and this user take that role; creates the role if the cluster does not
- * have it. Returns a sentence for each part that Postgres denies. A query API whose user may not take the role reads with the user's own
- * rights, in read-only transactions.
+ * Lets `query_reader` read the schema's present and future tables, and this user take that role; creates the role if
+ * the cluster does not have it. Returns a sentence for each part that Postgres denies. A query API whose user may not
+ * take the role reads with the user's own rights, in read-only transactions.
  */
 export async function grantReader(session: Session, schema: string): Promise<readonly string[]> {
   const denials = [
@@ -53,7 +58,9 @@ async function denial(session: Session, sql: string, meaning: string): Promise<s
   }
 }
 
-/** SQL that lets the reader role, if it exists, read all tables of a schema, including those that a rebuild swaps in. */
+/**
+ * SQL that lets the reader role, if it exists, read all tables of a schema, including those that a rebuild swaps in.
+ */
 export function grants(schema: string): string {
   return `
 do $$ begin
@@ -66,8 +73,9 @@ end $$`;
 }
 
 /**
- * Roles belong to the whole cluster, so the service of another database may create the role at the same time. Since Postgres 16 a user who
- * has created a role, and is no superuser, may grant it and not take it: it grants that to itself.
+ * Roles belong to the whole cluster, so the service of another database may create the role at the same time. Since
+ * Postgres 16 a user who has created a role, and is no superuser, may grant it and not take it: it grants that to
+ * itself.
  */
 const MAKE_READER = `
 do $$ begin

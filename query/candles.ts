@@ -19,7 +19,10 @@ export type Interval = keyof typeof INTERVALS;
 
 export const CANDLES_LIMIT = { byDefault: 500, max: 1_000 } as const;
 
-/** Which candles: those that start from `from` to before `to` (Unix seconds), the latest `limit` of them, before the cursor's. */
+/**
+ * Which candles: those that start from `from` to before `to` (Unix seconds), the latest `limit` of them, before the
+ * cursor's.
+ */
 export interface CandlePage {
   readonly interval?: Interval;
   readonly from?: number | undefined;
@@ -29,9 +32,9 @@ export interface CandlePage {
 }
 
 /**
- * $1 market, $2 outcome, $3 the interval's name, $4 its length in seconds, $5 from, $6 before, $7 limit, $8 whether `before` was given. A candle
- * is closed once its time is over and all its trades are settled: before that a trade can fail, and leaves it. A page is closed when a trade
- * that is not settled, or still to come, cannot be in it.
+ * $1 market, $2 outcome, $3 the interval's name, $4 its length in seconds, $5 from, $6 before, $7 limit, $8 whether
+ * `before` was given. A candle is closed once its time is over and all its trades are settled: before that a trade can
+ * fail, and leaves it. A page is closed when a trade that is not settled, or still to come, cannot be in it.
  */
 const OF_MARKET: Statement = {
   name: 'candles_of_market',
@@ -71,8 +74,8 @@ const OF_ASSET: Statement = {
 };
 
 /**
- * SQL: the latest candles of a series from $5 to before $6. Rows are compared as wholes, so that Postgres goes through the index from the end:
- * with equalities it takes a series for short, and sorts all of it.
+ * SQL: the latest candles of a series from $5 to before $6. Rows are compared as wholes, so that Postgres goes through
+ * the index from the end: with equalities it takes a series for short, and sorts all of it.
  */
 function between(column: string, series: string): string {
   return `(${column}, interval_s, start) >= (${series}, $4::integer, $5::bigint) and (${column}, interval_s, start) < (${series}, $4::integer, $6::bigint)
@@ -104,11 +107,12 @@ function valuesOf(list: string, { interval = '1h', from, to, limit = CANDLES_LIM
 const LATEST_S = 2 ** 40;
 
 /**
- * `GET /candles/{marketId}`: the candles of an outcome, oldest first; of more than `limit`, the latest. An interval without a trade has none.
- * Throws RequestError `unknown_market`.
+ * `GET /candles/{marketId}`: the candles of an outcome, oldest first; of more than `limit`, the latest. An interval
+ * without a trade has none. Throws RequestError `unknown_market`.
  */
 export function candlesOfMarket(
-  db: Database, { marketId, outcome = YES, ...asked }: CandlePage & { marketId: string; outcome?: MarketOutcome | undefined },
+  db: Database,
+  { marketId, outcome = YES, ...asked }: CandlePage & { marketId: string; outcome?: MarketOutcome | undefined },
 ): Promise<Answer> {
   return page(db, {
     list: 'candles', statement: OF_MARKET, values: [bytes(marketId), outcome, ...valuesOf('candles', asked)], missing: 'unknown_market',
@@ -159,7 +163,8 @@ export const getCandles = defineEndpoint({
       'one hour': {
         marketId: example.marketId, outcome: 0, interval: '1h', count: 1,
         candles: [{
-          start: example.placedAt - example.placedAt % 3_600, open: 580_000, high: 620_000, low: 580_000, close: 600_000,
+          start: example.placedAt - example.placedAt % 3_600, open: 580_000, high: 620_000, low: 580_000,
+          close: 600_000,
           volume: 81_500_000, trades: 311, closed: true,
         }],
       },
@@ -187,7 +192,8 @@ export const getPriceCandles = defineEndpoint({
       'one hour': {
         asset: 'BTC', interval: '1h', count: 1,
         candles: [{
-          start: example.placedAt - example.placedAt % 3_600, open: 6_140_993_501_000, high: 6_150_000_000_000, low: 6_140_000_000_000,
+          start: example.placedAt - example.placedAt % 3_600, open: 6_140_993_501_000, high: 6_150_000_000_000,
+          low: 6_140_000_000_000,
           close: 6_149_000_000_000, volume: 0, trades: 0, prices: 3_600, closed: true,
         }],
       },

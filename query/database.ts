@@ -9,9 +9,9 @@ export interface Database extends RowSource {
   position(): Promise<number>;
 
   /**
-   * Resolves once every read model includes this log position, so that any read after it is at `X-Log-Position` >= position.
-   * Throws RequestError: `not_caught_up` after `timeoutMs` (default 2 s), `overloaded` when too many reads already wait, `unavailable`
-   * when `signal` aborts or the database closes.
+   * Resolves once every read model includes this log position, so that any read after it is at `X-Log-Position` >=
+   * position. Throws RequestError: `not_caught_up` after `timeoutMs` (default 2 s), `overloaded` when too many reads
+   * already wait, `unavailable` when `signal` aborts or the database closes.
    */
   waitForPosition(position: number, patience?: Partial<Patience>): Promise<void>;
 
@@ -41,18 +41,21 @@ const READ_MODELS: Statement = {
 };
 
 /**
- * SQLSTATEs of temporary errors: resources, statement timeout and shutdown, connection, tables not created yet, and locks (a
- * rebuild that swaps its tables in).
+ * SQLSTATEs of temporary errors: resources, statement timeout and shutdown, connection, tables not created yet, and
+ * locks (a rebuild that swaps its tables in).
  */
 const PASSING = /^(53|57|08|42P01$|3F000$|40|55P03$)/;
 
-/** SQLSTATEs of a read that had to give way: on a standby to what it replays (40001), or in a deadlock. The same read succeeds at once. */
+/**
+ * SQLSTATEs of a read that had to give way: on a standby to what it replays (40001), or in a deadlock. The same read
+ * succeeds at once.
+ */
 const GAVE_WAY = /^40/;
 
 /**
- * Opens the read models of one database, which may be on a standby. Every session is read-only, and has the role `query_reader` if the
- * URL's user may take that role at the time of the call. So call it after the projections have created the schema. Throws when Postgres
- * cannot be reached.
+ * Opens the read models of one database, which may be on a standby. Every session is read-only, and has the role
+ * `query_reader` if the URL's user may take that role at the time of the call. So call it after the projections have
+ * created the schema. Throws when Postgres cannot be reached.
  */
 export async function openReadModels({
   url, schema = 'read_models', connections = 4, statementTimeoutMs = 5_000, onError = () => undefined, onStandby,
@@ -70,7 +73,9 @@ export async function openReadModels({
   pool.on('error', onError);
 
   const rows = async <Row>({ name, text }: Statement, values: readonly unknown[]): Promise<Row[]> => {
-    const read = async () => (await pool.query({ ...name !== undefined && { name }, text, values: values as unknown[] })).rows as Row[];
+    const read = async () => (await pool.query({
+      ...name !== undefined && { name }, text, values: values as unknown[],
+    })).rows as Row[];
     try {
       return await read().catch((error: unknown) => {
         if (error instanceof pg.DatabaseError && GAVE_WAY.test(error.code ?? '')) return read();

@@ -6,7 +6,8 @@ import type { Database } from './database.js';
 /** What the role relayer asks of the read models. */
 export function endedRelaysIn(db: Database) {
   return {
-    // The read model may lag: a request that it has as submitted may have ended, and its transaction is the answer all the same.
+    // The read model may lag: a request that it has as submitted may have ended, and its transaction is the answer all
+    // the same.
     async ended(requestId: string) {
       const found = await relayOfRequest(db, { requestId });
       if (found?.txHash === undefined || found.status === 'requested') return undefined;

@@ -1,12 +1,15 @@
 /**
- * Waiting until the read models include a log position. A message of the projections wakes the waiters, and so does a slow re-check. A
- * standby passes no messages on: there the re-check is quick.
+ * Waiting until the read models include a log position. A message of the projections wakes the waiters, and so does a
+ * slow re-check. A standby passes no messages on: there the re-check is quick.
  */
 import { createChannel } from '../engine/log/postgres/channel.js';
 import { RequestError } from '../engine/records/errors.js';
 
 export interface PositionFollower {
-  /** Resolves once the read models include `position`; throws RequestError `not_caught_up`, `overloaded` or `unavailable`. */
+  /**
+   * Resolves once the read models include `position`; throws RequestError `not_caught_up`, `overloaded` or
+   * `unavailable`.
+   */
   wait(position: number, options: Patience): Promise<void>;
   close(): Promise<void>;
 }
@@ -39,14 +42,18 @@ interface Waiter {
 const CHANNEL = 'read_models';
 const MAX_WAITERS = 10_000;
 /**
- * On a standby the position is read this often, so many times since somebody has last begun to wait, and then less often. Reads of one's own
- * writes are short waits; a price stream waits all the time, and may be told some milliseconds later.
+ * On a standby the position is read this often, so many times since somebody has last begun to wait, and then less
+ * often. Reads of one's own writes are short waits; a price stream waits all the time, and may be told some
+ * milliseconds later.
  */
 const STANDBY_RECHECK_MS = 10;
 const STANDBY_RECHECKS = 20;
 const PATIENT_RECHECK_MS = 50;
 
-/** Follows the read models' position until `close`. Reconnects after a lost connection; until then the re-check wakes the waiters. */
+/**
+ * Follows the read models' position until `close`. Reconnects after a lost connection; until then the re-check wakes
+ * the waiters.
+ */
 export function followPositions({
   url, connectTimeoutMs, position, onError, onStandby, recheckMs = 250,
 }: FollowerOptions): PositionFollower {

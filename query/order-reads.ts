@@ -5,12 +5,16 @@ import { marketIdOf } from './markets.js';
 import { findOrder } from './orders/order.js';
 import { heldPosition } from './positions.js';
 
-/** The same database asked by functions. One suite holds them and those in memory, which tests use, to the same answers. */
+/**
+ * The same database asked by functions. One suite holds them and those in memory, which tests use, to the same answers.
+ */
 export function orderReadsIn(db: Database) {
   return {
     order: (orderHash: string) => findOrder(db, orderHash),
     marketId: (market: MarketReference) => marketIdOf(db, market),
     position: (of: { readonly marketId: string; readonly user: string }) => heldPosition(db, of),
-    waitForPosition: (position: number, patience: { readonly timeoutMs: number }) => db.waitForPosition(position, patience),
+    waitForPosition: (
+      position: number, patience: { readonly timeoutMs: number },
+    ) => db.waitForPosition(position, patience),
   };
 }

@@ -78,15 +78,17 @@ const holdersOf: Statement = {
 };
 
 /**
- * `GET /positions/{marketAddress}`: a user's holdings in a market, given by its contract's address or its id. A user without holdings
- * gets only `yesShares` and `noShares`, both 0. Throws RequestError `unknown_market`.
+ * `GET /positions/{marketAddress}`: a user's holdings in a market, given by its contract's address or its id. A user
+ * without holdings gets only `yesShares` and `noShares`, both 0. Throws RequestError `unknown_market`.
  */
 export function position(db: Database, { market, user }: { market: MarketReference; user: string }): Promise<Answer> {
   const [marketId, contract] = 'marketId' in market ? [bytes(market.marketId), null] : [null, bytes(market.contractAddress)];
   return answer(db, ofUserInMarket, [marketId, contract, bytes(user)], 'unknown_market');
 }
 
-/** A user's holdings in units of 1e-6, with the last log position that they include; zeros for a user without holdings. */
+/**
+ * A user's holdings in units of 1e-6, with the last log position that they include; zeros for a user without holdings.
+ */
 export interface HeldPosition {
   readonly yesShares: bigint;
   readonly noShares: bigint;
@@ -103,13 +105,20 @@ const held: Statement = {
 };
 
 /** A user's holdings in a market, from the read model. */
-export async function heldPosition(db: Database, { marketId, user }: { marketId: string; user: string }): Promise<HeldPosition> {
+export async function heldPosition(
+  db: Database, { marketId, user }: { marketId: string; user: string },
+): Promise<HeldPosition> {
   const rows = await db.rows<Record<keyof HeldPosition, string>>(held, [bytes(marketId), bytes(user)]);
   const { yesShares, noShares, totalInvested, position } = soleRow(rows);
-  return { yesShares: BigInt(yesShares), noShares: BigInt(noShares), totalInvested: BigInt(totalInvested), position: Number(position) };
+  return {
+    yesShares: BigInt(yesShares), noShares: BigInt(noShares), totalInvested: BigInt(totalInvested),
+    position: Number(position),
+  };
 }
 
-/** `GET /users/{address}/positions`: a user's holdings on a chain, newest market first; all of them, or page by page. */
+/**
+ * `GET /users/{address}/positions`: a user's holdings on a chain, newest market first; all of them, or page by page.
+ */
 export function positionsOfUser(
   db: Database, { user, chainId, ...asked }: PageRequest & { user: string; chainId: number },
 ): Promise<Answer> {
@@ -120,10 +129,12 @@ export function positionsOfUser(
 }
 
 /**
- * `GET /holders/{marketId}`: the users with the most shares of both market outcomes together, ten or page by page, and the number of users with
- * shares. Throws RequestError `unknown_market`.
+ * `GET /holders/{marketId}`: the users with the most shares of both market outcomes together, ten or page by page, and
+ * the number of users with shares. Throws RequestError `unknown_market`.
  */
-export async function holders(db: Database, { marketId, ...asked }: PageRequest & { marketId: string }): Promise<Answer> {
+export async function holders(
+  db: Database, { marketId, ...asked }: PageRequest & { marketId: string },
+): Promise<Answer> {
   const { limit = HOLDER_ENTRIES, cursor } = asked;
   const [size = null, user = NOBODY] = (keyAfter('holders', ['digits', 'hex'], cursor) ?? []) as string[];
   const list = isPaged(asked) ? 'holders' : undefined;
@@ -152,7 +163,8 @@ export const getHolders = defineEndpoint({
       'two holders': {
         marketId: example.marketId, totalHolders: 2,
         topHolders: [
-          { userAddress: example.alice, yesShares: 10_000_000, noShares: 0 }, { userAddress: example.bob, yesShares: 0, noShares: 2_500_000 },
+          { userAddress: example.alice, yesShares: 10_000_000, noShares: 0 },
+          { userAddress: example.bob, yesShares: 0, noShares: 2_500_000 },
         ],
       },
     },
@@ -170,7 +182,8 @@ export const listUserPositions = defineEndpoint({
     description: 'The positions.',
     schema: field.answer('UserPositions', {
       positions: Type.Array(field.answer('UserPosition', {
-        marketId: field.Bytes32, marketQuestion: field.Question, contractAddress: field.Address, expiration: field.Seconds, resolved: Type.Boolean(),
+        marketId: field.Bytes32, marketQuestion: field.Question, contractAddress: field.Address,
+        expiration: field.Seconds, resolved: Type.Boolean(),
         ...field.shares, totalInvested: field.Invested,
       })),
       nextCursor: NextCursor,
@@ -178,7 +191,8 @@ export const listUserPositions = defineEndpoint({
     examples: {
       'one position': {
         positions: [{
-          marketId: example.marketId, marketQuestion: example.question, contractAddress: example.contractAddress, expiration: example.expiration,
+          marketId: example.marketId, marketQuestion: example.question, contractAddress: example.contractAddress,
+          expiration: example.expiration,
           resolved: false, yesShares: 10_000_000, noShares: 0, totalInvested: 6_000_000,
         }],
       },
@@ -201,7 +215,8 @@ export const getPosition = defineEndpoint({
     description: 'The position.',
     schema: field.answer('Position', {
       ...field.shares,
-      totalInvested: Type.Optional(field.Invested), yesCost: Type.Optional(field.yesCost), noCost: Type.Optional(field.noCost),
+      totalInvested: Type.Optional(field.Invested), yesCost: Type.Optional(field.yesCost),
+      noCost: Type.Optional(field.noCost),
     }, { description: 'Without a position: only yesShares and noShares, both 0.' }),
     examples: {
       position: { yesShares: 10_000_000, noShares: 0, totalInvested: 6_000_000, yesCost: 6_000_000, noCost: 0 },

@@ -1,6 +1,6 @@
 /**
- * Prices as they come: one reader of the read model per process, woken when the read models move, hands each price on to all who listen. Each
- * price is encoded once.
+ * Prices as they come: one reader of the read model per process, woken when the read models move, hands each price on
+ * to all who listen. Each price is encoded once.
  */
 import { RequestError } from '../engine/records/errors.js';
 import { createBell, pause } from '../engine/waiting.js';
@@ -25,8 +25,9 @@ export interface ListenOptions {
 
 export interface PriceFeed {
   /**
-   * Begins with the newest price or, after a position, with the kept prices after it, if there are any. A position that the read models do not
-   * reach within 2 s is of another history, and counts for nothing. Throws RequestError `unavailable` when the read models cannot be read.
+   * Begins with the newest price or, after a position, with the kept prices after it, if there are any. A position that
+   * the read models do not reach within 2 s is of another history, and counts for nothing. Throws RequestError
+   * `unavailable` when the read models cannot be read.
    */
   listen(options: ListenOptions): Promise<Listening>;
   /** How many listeners have been cut off because they had fallen behind. */
@@ -141,22 +142,34 @@ function createReading(db: PriceFeedOptions['db'], send: (asset: string, bytes: 
     reached: () => reached,
     /** Ends each wait of `catchUp` whose signal has aborted. */
     wake: moved.ring,
-    /** Waits until this position has been read, or is not to come. Throws RequestError `unavailable` when the read models cannot be read. */
+    /**
+     * Waits until this position has been read, or is not to come. Throws RequestError `unavailable` when the read
+     * models cannot be read.
+     */
     async catchUp(position: number, stop: AbortSignal): Promise<void> {
       const patience = AbortSignal.timeout(BEHIND_MS);
       while (reached < position && !patience.aborted && !stop.aborted) await moved.wait(patience, BEHIND_MS);
       // It is of another history, unless the read models cannot be read.
       if (reached < position && !stop.aborted) await read();
     },
-    beginning: (asset: string, after: number | undefined) => kept.beginning(asset, after !== undefined && after <= reached ? after : undefined),
+    beginning: (asset: string, after: number | undefined) => kept.beginning(
+      asset, after !== undefined && after <= reached ? after : undefined,
+    ),
   };
 }
 
 /** The prices that a listening can begin with, by asset. */
 function createKeptPrices() {
-  const byAsset = new Map<string, { readonly position: number; readonly publishedAtMs: number; readonly bytes: Uint8Array }[]>();
+  const byAsset = new Map<string, {
+    readonly position: number;
+    readonly publishedAtMs: number;
+    readonly bytes: Uint8Array;
+  }[]>();
   return {
-    /** The event of a price. Undefined for one that was published before the one shown: a boundary needed it, but it is not news. */
+    /**
+     * The event of a price. Undefined for one that was published before the one shown: a boundary needed it, but it is
+     * not news.
+     */
     take({ position, asset, publishedAtMs, data }: StreamedPrice): Uint8Array | undefined {
       const events = byAsset.get(asset) ?? [];
       if (publishedAtMs <= (events.at(-1)?.publishedAtMs ?? -1)) return undefined;
@@ -168,7 +181,8 @@ function createKeptPrices() {
     },
     beginning(asset: string, after: number | undefined): Uint8Array[] {
       const events = byAsset.get(asset) ?? [];
-      return (after === undefined ? events.slice(-1) : events.filter(({ position }) => position > after)).map(({ bytes }) => bytes);
+      return (after === undefined ? events.slice(-1) : events.filter(({ position }) => position > after))
+        .map(({ bytes }) => bytes);
     },
   };
 }
@@ -193,7 +207,9 @@ function createAudience(maxWaiting: number) {
       own.add(listener);
       return listener;
     },
-    send(asset: string, bytes: Uint8Array): void { for (const listener of byAsset.get(asset) ?? []) listener.push(bytes); },
+    send(
+      asset: string, bytes: Uint8Array,
+    ): void { for (const listener of byAsset.get(asset) ?? []) listener.push(bytes); },
     sendToAll(bytes: Uint8Array): void { for (const listener of all()) listener.push(bytes); },
     cutOff: () => cutOff,
     end(): void { for (const listener of all()) void listener.stream.return?.(); },
@@ -205,7 +221,8 @@ interface Listener extends Listening {
 }
 
 function createListener(
-  beginning: Uint8Array, { maxWaiting, ended }: { readonly maxWaiting: number; readonly ended: (isCutOff: boolean) => void },
+  beginning: Uint8Array,
+  { maxWaiting, ended }: { readonly maxWaiting: number; readonly ended: (isCutOff: boolean) => void },
 ): Listener {
   const waiting = [beginning];
   const cut = new AbortController();

@@ -1,4 +1,6 @@
-/** The recorded prices of an asset: the newest one, those of 20 minutes, and those after a log position for the stream. */
+/**
+ * The recorded prices of an asset: the newest one, those of 20 minutes, and those after a log position for the stream.
+ */
 import { Type } from '../engine/records/schema-types.js';
 import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
@@ -34,7 +36,10 @@ export interface PricesOf {
   readonly sourceUrls: SourceUrls;
 }
 
-/** `GET /prices/{asset}`: the price that was published last, however old it is. Throws RequestError `unavailable` before the first price. */
+/**
+ * `GET /prices/{asset}`: the price that was published last, however old it is. Throws RequestError `unavailable` before
+ * the first price.
+ */
 export function newestPrice(db: Database, { asset, sourceUrls }: PricesOf): Promise<Answer> {
   return answer(db, newest, [asset, JSON.stringify(sourceUrls)], 'unavailable', () => `no price of ${asset} has been recorded yet`);
 }
@@ -54,7 +59,10 @@ export interface StreamedPrice {
   readonly data: string;
 }
 
-/** The kept prices of all assets after a log position, in the order of the log, and the log position up to which these are all. */
+/**
+ * The kept prices of all assets after a log position, in the order of the log, and the log position up to which these
+ * are all.
+ */
 export async function pricesAfter(
   db: RowSource, position: number,
 ): Promise<{ readonly prices: readonly StreamedPrice[]; readonly position: number }> {

@@ -35,9 +35,9 @@ const STANDING = 'from assertions where market_id = m.market_id and not rejected
 const EXPIRED = '(m.closed or m.expiration <= $2::bigint)';
 
 /**
- * The JSON is built as text, because `winningOutcome` and `assertion` are not always present. The assertion is the latest one that was not
- * rejected or abandoned. A resolved market without a winner is paid half to half.
- * Once the market is resolved, the assertion is settled; it was true if it proposed the winning outcome. A market that the
+ * The JSON is built as text, because `winningOutcome` and `assertion` are not always present. The assertion is the
+ * latest one that was not rejected or abandoned. A resolved market without a winner is paid half to half. Once the
+ * market is resolved, the assertion is settled; it was true if it proposed the winning outcome. A market that the
  * engine has closed is expired also by a clock that is behind the engine's.
  */
 const RESOLUTION_OF_MARKET: Statement = {
@@ -64,8 +64,9 @@ interface ResolutionRow {
 }
 
 /**
- * A market's resolution at the time `nowS` (Unix seconds): `expired`, `resolved`, `winningOutcome` once the market is resolved, or
- * `halved` if it is resolved without a winner, and `assertion` if there is one. Throws RequestError `unknown_market`.
+ * A market's resolution at the time `nowS` (Unix seconds): `expired`, `resolved`, `winningOutcome` once the market is
+ * resolved, or `halved` if it is resolved without a winner, and `assertion` if there is one. Throws RequestError
+ * `unknown_market`.
  */
 export async function resolution(
   db: Database, { marketId, nowS }: { marketId: string; nowS: number },

@@ -1,4 +1,7 @@
-/** Answers that many clients share: each is read from Postgres once per log position, and compressed once, however many ask for it. */
+/**
+ * Answers that many clients share: each is read from Postgres once per log position, and compressed once, however many
+ * ask for it.
+ */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -6,8 +9,8 @@ import type { Reply } from '../service/api/endpoint.js';
 import { positionOf, soleRow, type Answer, type Projection, type RowSource, type Statement } from './statement.js';
 
 /**
- * The same read with shared answers. `id` names it, and `projections` are those that it reads: an answer is shared until one of them has gone
- * on. The answer depends on nothing but them and the parameters.
+ * The same read with shared answers. `id` names it, and `projections` are those that it reads: an answer is shared
+ * until one of them has gone on. The answer depends on nothing but them and the parameters.
  */
 export type Share = <Params>(
   id: string, projections: readonly Projection[], read: (params: Params) => Promise<Answer>,
@@ -84,7 +87,9 @@ export function createShare(db: RowSource, { mostBytes = MOST_BYTES }: { readonl
   };
 }
 
-/** The last log position that the projections include; of those who ask meanwhile, all get the next one that is read. */
+/**
+ * The last log position that the projections include; of those who ask meanwhile, all get the next one that is read.
+ */
 function createCurrent(db: RowSource, projections: readonly Projection[]): () => Promise<number> {
   const statement: Statement = { name: `position_of_${projections.join('_')}`, text: `select ${positionOf(projections)} as position` };
   let last: Promise<unknown> = Promise.resolve();

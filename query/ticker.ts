@@ -11,11 +11,17 @@ import { answer, answering, bytes, hex, jsonObject, type Answer } from './statem
 const DAY_S = 86_400;
 const MINUTE_MS = 60_000;
 
-/** $1 is the market, $2 the minute (Unix seconds) from which on the volume counts, and before which the price to compare with was. */
+/**
+ * $1 is the market, $2 the minute (Unix seconds) from which on the volume counts, and before which the price to compare
+ * with was.
+ */
 const tickerOf = answering('ticker', ['markets', 'orders', 'trades'], jsonObject(`
   select ${hex('market_id')} as "marketId", ${ofOutcome(YES)}::json as yes, ${ofOutcome(NO)}::json as no from markets where market_id = $1`));
 
-/** SQL: an outcome's part. The last price is that of the last candle, which does not need the trades of the other outcome to be passed. */
+/**
+ * SQL: an outcome's part. The last price is that of the last candle, which does not need the trades of the other
+ * outcome to be passed.
+ */
 function ofOutcome(outcome: MarketOutcome): string {
   const best = (side: number, order: string) => `coalesce((
     select price from levels where market_id = $1 and outcome = ${outcome} and side = ${side} order by price ${order} limit 1), 0)`;
@@ -51,7 +57,10 @@ const Ticker = field.answer('OutcomeTicker', {
   }),
   volume24h: field.amount('Stablecoin traded in the last 24 hours, to the minute'),
 });
-const outcome = { bestBid: 580_000, bestAsk: 600_000, mid: 590_000, spread: 20_000, lastPrice: 600_000, change24h: 15_000, volume24h: 6_000_000 };
+const outcome = {
+  bestBid: 580_000, bestAsk: 600_000, mid: 590_000, spread: 20_000, lastPrice: 600_000, change24h: 15_000,
+  volume24h: 6_000_000,
+};
 
 export const getTicker = defineEndpoint({
   ...ofMarket,
@@ -62,7 +71,8 @@ export const getTicker = defineEndpoint({
     schema: field.answer('Ticker', { marketId: field.Bytes32, yes: Ticker, no: Ticker }),
     examples: {
       'one outcome traded': {
-        marketId: example.marketId, yes: outcome, no: { bestBid: 0, bestAsk: 0, mid: 0, spread: 0, lastPrice: 0, change24h: 0, volume24h: 0 },
+        marketId: example.marketId, yes: outcome,
+        no: { bestBid: 0, bestAsk: 0, mid: 0, spread: 0, lastPrice: 0, change24h: 0, volume24h: 0 },
       },
     },
   },

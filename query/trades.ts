@@ -41,7 +41,10 @@ const tradesOf = answering('trades_of_market', ['markets', 'trades'], jsonObject
     from markets m where m.market_id = $1)
   select "marketId", trades, json_array_length(trades) as count from market`));
 
-/** The same, page by page: $2 is the number at the end of the page before, $3 the limit. A confirmed trade does not change any more. */
+/**
+ * The same, page by page: $2 is the number at the end of the page before, $3 the limit. A confirmed trade does not
+ * change any more.
+ */
 const pageOfMarket = (name: string, list: string, columns: string, more: string): Statement => ({
   name,
   text: `
@@ -86,27 +89,33 @@ const activityOfUser: Statement = {
 };
 
 /** `GET /activity/{marketId}`: the market's 50 latest trades, or page by page. Throws RequestError `unknown_market`. */
-export function activityOfMarket(db: Database, { marketId, ...asked }: PageRequest & { marketId: string }): Promise<Answer> {
+export function activityOfMarket(
+  db: Database, { marketId, ...asked }: PageRequest & { marketId: string },
+): Promise<Answer> {
   return isPaged(asked)
     ? pageOfTrades(db, activityPage, marketId, { ...asked, limit: asked.limit ?? ACTIVITY_ENTRIES })
     : answer(db, activityOf, [bytes(marketId)], 'unknown_market');
 }
 
 /** `GET /trades/{marketId}`: the market's 100 latest trades, or page by page. Throws RequestError `unknown_market`. */
-export function tradesOfMarket(db: Database, { marketId, ...asked }: PageRequest & { marketId: string }): Promise<Answer> {
+export function tradesOfMarket(
+  db: Database, { marketId, ...asked }: PageRequest & { marketId: string },
+): Promise<Answer> {
   return isPaged(asked)
     ? pageOfTrades(db, tradesPage, marketId, { ...asked, limit: asked.limit ?? TRADE_ENTRIES })
     : answer(db, tradesOf, [bytes(marketId)], 'unknown_market');
 }
 
-function pageOfTrades(db: Database, statement: Statement, marketId: string, { limit, cursor }: PageRequest): Promise<Answer> {
+function pageOfTrades(
+  db: Database, statement: Statement, marketId: string, { limit, cursor }: PageRequest,
+): Promise<Answer> {
   const [before] = keyAfter('trades', ['number'], cursor) ?? [];
   return page(db, { list: 'trades', statement, values: [bytes(marketId), before ?? null, limit], missing: 'unknown_market' });
 }
 
 /**
- * `GET /users/{address}/activity`: the user's latest trades on a chain, and the latest payouts of resolved markets. The cursor goes on in both lists;
- * one that has ended stays empty.
+ * `GET /users/{address}/activity`: the user's latest trades on a chain, and the latest payouts of resolved markets. The
+ * cursor goes on in both lists; one that has ended stays empty.
  */
 export function userActivity(
   db: Database, { user, chainId, ...asked }: PageRequest & { user: string; chainId: number },
@@ -128,7 +137,10 @@ function latest(limit: number, columns: string): string {
     from trades where market_id = $1 and settlement <> 3 order by number desc limit ${limit}`);
 }
 
-/** SQL: a user's latest trades in one role. Checks first that the chain has markets, so that no trade is read for a chain without markets. */
+/**
+ * SQL: a user's latest trades in one role. Checks first that the chain has markets, so that no trade is read for a
+ * chain without markets.
+ */
 function asRole(role: 'buyer' | 'seller'): string {
   return `(
     select trades.*, question, '${role}' as "userRole" from trades join markets using (market_id)

@@ -6,8 +6,8 @@ import { RequestError } from '../engine/records/errors.js';
 export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * At most `places` works at a time; the others wait, first come, first served. After each the process gets to all else that waits. Throws
- * RequestError `overloaded` when so many wait already.
+ * At most `places` works at a time; the others wait, first come, first served. After each the process gets to all else
+ * that waits. Throws RequestError `overloaded` when so many wait already.
  */
 export function createTurns(places: number, mostWaiting = Infinity): Turns {
   const waiting: (() => void)[] = [];

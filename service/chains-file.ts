@@ -1,4 +1,7 @@
-/** Reads a chains file: the chains on which orders settle, with nodes, contracts and keys. The file names where secrets are, but holds none. */
+/**
+ * Reads a chains file: the chains on which orders settle, with nodes, contracts and keys. The file names where secrets
+ * are, but holds none.
+ */
 import { getAddress } from 'ethers/address';
 import { computeAddress } from 'ethers/transaction';
 import { readFile } from 'node:fs/promises';
@@ -15,7 +18,10 @@ export interface ChainOfFile {
   readonly chain: Chain;
   /** In order of preference. May hold secrets. */
   readonly rpcUrls: readonly string[];
-  /** The key that signs settlement transactions: 0x and 64 hex digits. Absent, as the other keys, in a process that does not sign. */
+  /**
+   * The key that signs settlement transactions: 0x and 64 hex digits. Absent, as the other keys, in a process that does
+   * not sign.
+   */
   readonly operatorKey?: string;
   /** The key that signs relayed transactions. */
   readonly relayerKey?: string;
@@ -29,7 +35,9 @@ export interface ChainOfFile {
   readonly pollMs: number;
   /** The highest fee of a settlement, in wei per unit of gas; absent: the lane's own limit. */
   readonly maxFeePerGas?: bigint;
-  /** Whether the chain makes blocks only when there are transactions; then a chain without new blocks is not reported. */
+  /**
+   * Whether the chain makes blocks only when there are transactions; then a chain without new blocks is not reported.
+   */
   readonly blocksOnDemand: boolean;
 }
 
@@ -59,7 +67,8 @@ const FileChain = record({
   /** Each is a URL, `{ "env": "NAME" }` or `{ "file": "path" }`. In order of preference. */
   rpcUrls: Type.Array(RpcUrl, { minItems: 1, maxItems: 10 }),
   contracts: record({
-    settlement: AddressText, conditionalTokens: AddressText, collateral: AddressText, marketFactory: AddressText, oracle: AddressText,
+    settlement: AddressText, conditionalTokens: AddressText, collateral: AddressText, marketFactory: AddressText,
+    oracle: AddressText,
     oracleResolver: AddressText, quickResolver: AddressText, multicall: AddressText,
   }),
   /** Number of blocks on top of a block that make the block final. */
@@ -115,7 +124,10 @@ interface Reading extends Secrets {
 
 const SOURCES = 'write { "env": "NAME" } for an environment variable, or { "file": "path" } for a file';
 
-/** The chains of a file, with URLs and, to sign, keys read from the places that the file names. Throws ChainsFileError with all faults. */
+/**
+ * The chains of a file, with URLs and, to sign, keys read from the places that the file names. Throws ChainsFileError
+ * with all faults.
+ */
 export async function readChainsFile(path: string, secrets: Secrets): Promise<readonly ChainOfFile[]> {
   const problems: string[] = [];
   const reading: Reading = { ...secrets, folder: dirname(resolve(path)), fault: (at, what) => { problems.push(`${at || '/'}: ${what}`); } };
@@ -172,9 +184,11 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
     chain: {
       chainId, name, testnet, confirmations, startBlock, contracts, domainName: settlementDomainName, exposureCheck,
       ...minOrderSize === undefined ? {} : { minOrderSize }, ...publicRpcUrl === undefined ? {} : { publicRpcUrl },
-      ...passOverAnchors.length === 0 ? {} : { passOverAnchors }, ...passOverFills.length === 0 ? {} : { passOverFills },
+      ...passOverAnchors.length === 0 ? {} : { passOverAnchors },
+      ...passOverFills.length === 0 ? {} : { passOverFills },
     },
-    rpcUrls, pollMs, blocksOnDemand, ...keys, ...relayer === undefined ? {} : { relayer }, ...quick === undefined ? {} : { quick },
+    rpcUrls, pollMs, blocksOnDemand, ...keys, ...relayer === undefined ? {} : { relayer },
+    ...quick === undefined ? {} : { quick },
     ...typeof maxFeePerGasGwei === 'number' ? { maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * WEI_PER_GWEI)) } : {},
   };
 }
@@ -196,8 +210,8 @@ async function readKeys(at: string, chain: Partial<FileChain>, reading: Reading)
 }
 
 /**
- * The address of the relayer's or the quick markets' key, lower-case, which processes need that do not have the key. Undefined without such
- * a key.
+ * The address of the relayer's or the quick markets' key, lower-case, which processes need that do not have the key.
+ * Undefined without such a key.
  */
 function readSender(at: string, who: 'relayer' | 'quick', { chain, keys, reading }: { chain: Partial<FileChain>; keys: Keys; reading: Reading }) {
   const [keyName, addressName] = [`${who}Key`, `${who}Address`] as const;
@@ -266,7 +280,10 @@ async function readRpcUrl(at: string, source: unknown, reading: Reading): Promis
   return url ?? '';
 }
 
-/** Whether a URL has a user, a password, or what providers' keys look like: a long word with digits in the path or the query. */
+/**
+ * Whether a URL has a user, a password, or what providers' keys look like: a long word with digits in the path or the
+ * query.
+ */
 function holdsSecret(url: string): boolean {
   const { username, password, pathname, searchParams } = new URL(url);
   return username !== '' || password !== '' || [...pathname.split('/'), ...searchParams.values()].some((word) => /^(?=.*\d)[\w-]{20,}$/.test(word));
@@ -307,7 +324,9 @@ async function readKey(at: string, source: unknown, reading: Reading): Promise<s
 }
 
 /** The text at the place that a source names; undefined if there is a fault. */
-async function readSource(at: string, source: unknown, { environment, folder, fault }: Reading, expected: string): Promise<string | undefined> {
+async function readSource(
+  at: string, source: unknown, { environment, folder, fault }: Reading, expected: string,
+): Promise<string | undefined> {
   const { kind, name } = placeOf(source) ?? {};
   let text: string | undefined;
   if (kind === 'env' && name !== undefined) {
@@ -332,7 +351,10 @@ function placeOf(source: unknown): { readonly kind: 'env' | 'file'; readonly nam
   return (kind === 'env' || kind === 'file') && typeof name === 'string' && others.length === 0 ? { kind, name } : undefined;
 }
 
-/** The environment variables in which a chains file says that keys are; none where the file cannot be read or is not a chains file. */
+/**
+ * The environment variables in which a chains file says that keys are; none where the file cannot be read or is not a
+ * chains file.
+ */
 export async function keyVariablesOf(path: string): Promise<readonly string[]> {
   const file: unknown = await readFile(path, 'utf8').then((text) => JSON.parse(text) as unknown).catch(() => undefined);
   const places = chainsOf(file).flatMap((chain) => KEYS.map((name) => placeOf(chain[name])));

@@ -36,7 +36,10 @@ export const KAFKA_DETAILS = [
   'KAFKA_TOPIC', 'KAFKA_TOPIC_V2', 'KAFKA_GROUP', 'KAFKA_SSL', 'KAFKA_USERNAME', 'KAFKA_PASSWORD', 'KAFKA_MECHANISM', 'KAFKA_REPLICATION',
 ] as const;
 
-/** How many of a topic's copies must have a message before it counts as published: without one of them, publishing goes on. */
+/**
+ * How many of a topic's copies must have a message before it counts as published: without one of them, publishing goes
+ * on.
+ */
 export function minInsyncOf(replication: number): number {
   return Math.max(1, replication - 1);
 }

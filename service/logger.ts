@@ -1,4 +1,7 @@
-/** The logger: JSON log lines by pino, each with a time (`at`), without signatures, permits, keys, passwords and bearer tokens. */
+/**
+ * The logger: JSON log lines by pino, each with a time (`at`), without signatures, permits, keys, passwords and bearer
+ * tokens.
+ */
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { Report } from '../engine/report.js';
 import { withoutTokens } from './access/token.js';
@@ -25,8 +28,9 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
 }
 
 /**
- * Reports of workers as log lines, an alert as one of level `error`. A warning is logged at once, then at growing intervals with how often it came in
- * between, until an info ends it: also two warnings in turns, as of connections that are cut at different moments.
+ * Reports of workers as log lines, an alert as one of level `error`. A warning is logged at once, then at growing
+ * intervals with how often it came in between, until an info ends it: also two warnings in turns, as of connections
+ * that are cut at different moments.
  */
 export function reportTo(logger: ReportLogger, now: () => number = () => performance.now()): Report {
   const gate = createGate(now);
@@ -37,7 +41,9 @@ export function reportTo(logger: ReportLogger, now: () => number = () => perform
         logger.info(text);
         return;
       case 'warn':
-        gate.pass(text, (times) => { if (times === 0) logger.warn(text); else logger.warn({ times: times + 1 }, text); });
+        gate.pass(
+          text, (times) => { if (times === 0) logger.warn(text); else logger.warn({ times: times + 1 }, text); },
+        );
         return;
       case 'alert': logger.error(text);
     }
@@ -46,7 +52,10 @@ export function reportTo(logger: ReportLogger, now: () => number = () => perform
 
 const FIRST_INTERVAL_MS = 10_000;
 const LONGEST_INTERVAL_MS = 600_000;
-/** Different texts that are remembered, each until it has not come for the longest interval. More, such as with an id in each, count as one. */
+/**
+ * Different texts that are remembered, each until it has not come for the longest interval. More, such as with an id in
+ * each, count as one.
+ */
 const MAX_TEXTS = 20;
 const OTHERS = 'others';
 

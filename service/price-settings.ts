@@ -14,7 +14,10 @@ const PRICE_URLS: ReadonlyMap<string, { readonly of: keyof ProviderUrls; readonl
 
 export const PRICE_URL_NAMES = [...PRICE_URLS.keys()];
 
-/** The public servers, but for those that are given as `name=url`, separated by commas or spaces. No error has a URL: it may hold a key. */
+/**
+ * The public servers, but for those that are given as `name=url`, separated by commas or spaces. No error has a URL: it
+ * may hold a key.
+ */
 export function priceUrls(given: string): ProviderUrls {
   const pairs = given.split(/[\s,]+/).filter((each) => each !== '').map((pair) => {
     const [, name = '', url = ''] = /^([a-z-]+)=(.*)$/.exec(pair) ?? [];

@@ -1,4 +1,7 @@
-/** What the programs that serve have in common: settings from the environment, log lines, an orderly stop, and exit codes that say why. */
+/**
+ * What the programs that serve have in common: settings from the environment, log lines, an orderly stop, and exit
+ * codes that say why.
+ */
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { Command } from 'commander';
@@ -33,7 +36,9 @@ export interface Running {
   readonly steps: StopStep[];
   /** Begins the stop that a signal would begin. */
   readonly stop: () => Promise<void>;
-  /** Called when the start is over: a later error is logged with its stack, since another start may not show it again. */
+  /**
+   * Called when the start is over: a later error is logged with its stack, since another start may not show it again.
+   */
   readonly serves: () => void;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Log lines about what fails again and again: each error is told at once, then at growing intervals with how often it
- * came, and at last once that it does not come any more. Without this, a database that is away fills the log, since every
- * request and every attempt to connect fails.
+ * came, and at last once that it does not come any more. Without this, a database that is away fills the log, since
+ * every request and every attempt to connect fails.
  */
 import { reportTo, type ReportLogger } from './logger.js';
 
@@ -21,7 +21,9 @@ export type Recurring = (error: string) => void;
 const QUIET_MS = 15_000;
 
 /** For what tells of each failure, and never of a success. */
-export function createRecurring({ logger, what, now = () => performance.now(), after = unreferenced }: RecurringOptions): Recurring {
+export function createRecurring({
+  logger, what, now = () => performance.now(), after = unreferenced,
+}: RecurringOptions): Recurring {
   const report = reportTo(logger, now);
   let latestMs: number | undefined;
 

@@ -1,4 +1,7 @@
-/** Settings that earlier versions took. Giving one is an error that says what to do instead: no operator's value is silently ignored. */
+/**
+ * Settings that earlier versions took. Giving one is an error that says what to do instead: no operator's value is
+ * silently ignored.
+ */
 
 const CHAIN = 'describe the chain in a chains file (CHAINS)';
 const FIXED = 'unset it';

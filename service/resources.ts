@@ -35,14 +35,17 @@ export async function namedResources(config: Config, opening: ResourceOptions): 
   if (config.databaseUrl === '') {
     throw new CannotStart('DATABASE_URL is not set: this program brings no Postgres of its own; npm start does, for development', { hopeless: true });
   }
-  return { urls: urlsOf(config, config.databaseUrl), chains: logged(await chainsOf(config.chains, opening), opening.logger) };
+  return {
+    urls: urlsOf(config, config.databaseUrl), chains: logged(await chainsOf(config.chains, opening), opening.logger),
+  };
 }
 
 /** The URLs of the settings; `databaseUrl` has the read models, and everything that no setting puts elsewhere. */
 export function urlsOf(config: Config, databaseUrl: string, readerUrl?: string): Urls {
   const reads = config.queryDatabaseUrl || readerUrl;
   return {
-    log: logUrlOf(config, databaseUrl), readModels: databaseUrl, outbox: config.outboxUrl || databaseUrl, ...reads === undefined ? {} : { reads },
+    log: logUrlOf(config, databaseUrl), readModels: databaseUrl, outbox: config.outboxUrl || databaseUrl,
+    ...reads === undefined ? {} : { reads },
   };
 }
 

@@ -24,9 +24,10 @@ export interface SignalSource {
 }
 
 /**
- * Exits with 0 when all steps ended in time, with 1 when a step failed (later steps still run) or time ran out, and with 130 on a
- * second signal. Returns a function that starts the same stop without a signal; its argument is the exit code when all steps succeed. A code
- * other than 0 tells why the process ends, and is the exit code also when a step fails.
+ * Exits with 0 when all steps ended in time, with 1 when a step failed (later steps still run) or time ran out, and
+ * with 130 on a second signal. Returns a function that starts the same stop without a signal; its argument is the exit
+ * code when all steps succeed. A code other than 0 tells why the process ends, and is the exit code also when a step
+ * fails.
  */
 export function stopOnSignals(
   signals: SignalSource, { steps, timeoutMs, exit, log, begun }: StopOptions,

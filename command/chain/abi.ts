@@ -12,16 +12,22 @@ import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { isHexBytes } from '../../engine/records/hex.js';
 
 const abis = {
-  conditionalTokens: new Interface(conditionalTokens.abi as InterfaceAbi), collateral: new Interface(testUsdc.abi as InterfaceAbi),
-  oracleResolver: new Interface(oracleResolver.abi as InterfaceAbi), marketFactory: new Interface(marketFactory.abi as InterfaceAbi),
+  conditionalTokens: new Interface(conditionalTokens.abi as InterfaceAbi),
+  collateral: new Interface(testUsdc.abi as InterfaceAbi),
+  oracleResolver: new Interface(oracleResolver.abi as InterfaceAbi),
+  marketFactory: new Interface(marketFactory.abi as InterfaceAbi),
   market: new Interface(market.abi as InterfaceAbi), multicall: new Interface(multicall3.abi as InterfaceAbi),
-  oracle: new Interface(optimisticOracle.abi as InterfaceAbi), settlement: new Interface(settlement.abi as InterfaceAbi),
+  oracle: new Interface(optimisticOracle.abi as InterfaceAbi),
+  settlement: new Interface(settlement.abi as InterfaceAbi),
   quickResolver: new Interface(quickResolver.abi as InterfaceAbi),
 } as const;
 
 export type AbiName = keyof typeof abis;
 
-/** A function of a contract with its arguments. Overloaded functions are named with their types: `nonces(address,uint192)`. */
+/**
+ * A function of a contract with its arguments. Overloaded functions are named with their types:
+ * `nonces(address,uint192)`.
+ */
 export interface ContractCall {
   readonly abi: AbiName;
   /** Lower-case hex. */
@@ -35,8 +41,14 @@ export function encodeCall({ abi, method, args }: Pick<ContractCall, 'abi' | 'me
   return abis[abi].encodeFunctionData(method, [...args]);
 }
 
-/** The function that calldata calls, with its arguments by name; undefined when it is none of the contract's, or the data are not its. */
-export function decodeCall(abi: AbiName, data: string): { readonly method: string; readonly args: Readonly<Record<string, unknown>> } | undefined {
+/**
+ * The function that calldata calls, with its arguments by name; undefined when it is none of the contract's, or the
+ * data are not its.
+ */
+export function decodeCall(abi: AbiName, data: string): {
+  readonly method: string;
+  readonly args: Readonly<Record<string, unknown>>;
+} | undefined {
   try {
     const parsed = abis[abi].parseTransaction({ data });
     return parsed === null ? undefined : { method: parsed.name, args: parsed.args.toObject() };
@@ -80,13 +92,18 @@ export interface ChainLog {
   readonly data: string;
 }
 
-/** The topics of an event's logs; `args` are the values of its arguments in their order, null for any and for those that are not indexed. */
+/**
+ * The topics of an event's logs; `args` are the values of its arguments in their order, null for any and for those that
+ * are not indexed.
+ */
 export function topicsOf(abi: AbiName, event: string, args: readonly unknown[]): (string | null)[] {
   return abis[abi].encodeFilterTopics(event, [...args]) as (string | null)[];
 }
 
 /** An event's arguments by name; undefined when the log is not such an event. */
-export function decodeLog(abi: AbiName, event: string, { topics, data }: ChainLog): Readonly<Record<string, unknown>> | undefined {
+export function decodeLog(
+  abi: AbiName, event: string, { topics, data }: ChainLog,
+): Readonly<Record<string, unknown>> | undefined {
   try {
     const parsed = abis[abi].parseLog({ topics: [...topics], data });
     return parsed?.name === event ? parsed.args.toObject() : undefined;

@@ -1,4 +1,7 @@
-/** Reads blocks and the chain events of block ranges from a chain's nodes, and rejects answers that contradict themselves. */
+/**
+ * Reads blocks and the chain events of block ranges from a chain's nodes, and rejects answers that contradict
+ * themselves.
+ */
 import { isAddress, isBytes32, isHexBytes, quantityOf } from '../../engine/records/hex.js';
 import { onOneNode, type Rpc } from './chain.js';
 
@@ -27,8 +30,8 @@ export interface RawChainEvent {
 }
 
 /**
- * The nodes' answers contradict one another or the JSON-RPC specification. The chain was reorganised between two requests, or different
- * nodes answered them. Asking again helps.
+ * The nodes' answers contradict one another or the JSON-RPC specification. The chain was reorganised between two
+ * requests, or different nodes answered them. Asking again helps.
  */
 export class InconsistentAnswer extends Error {
   constructor(what: string) {
@@ -60,12 +63,13 @@ export interface Range {
 }
 
 /**
- * The chain events of the final blocks `from` to `to`, in chain order and each once, and the name of the last block. Throws
- * InconsistentAnswer unless they all come from the same chain of blocks, in which block `to` is final.
+ * The chain events of the final blocks `from` to `to`, in chain order and each once, and the name of the last block.
+ * Throws InconsistentAnswer unless they all come from the same chain of blocks, in which block `to` is final.
  *
- * One node answers everything, and it answers eth_getLogs from one chain of blocks. So three checks are enough: enough blocks follow block
- * `to`, the last block has the same hash before and after the read, and the last event's block is a block of that chain. All earlier events
- * are then on it too. Whether block `to` is final is asked of this node, since another one may be on another branch, and ahead.
+ * One node answers everything, and it answers eth_getLogs from one chain of blocks. So three checks are enough: enough
+ * blocks follow block `to`, the last block has the same hash before and after the read, and the last event's block is a
+ * block of that chain. All earlier events are then on it too. Whether block `to` is final is asked of this node, since
+ * another one may be on another branch, and ahead.
  */
 export function readRange(
   rpc: Rpc, filter: EventFilter, range: Range,
@@ -99,7 +103,9 @@ function parseEvents(answer: unknown): RawChainEvent[] {
   if (!Array.isArray(answer)) throw new InconsistentAnswer('the result of eth_getLogs is not an array');
   return answer.map((event: unknown) => {
     if (typeof event !== 'object' || event === null) throw new InconsistentAnswer('an event is not an object');
-    const { address, topics, data, blockNumber, blockHash, logIndex, transactionHash, removed } = event as Record<string, unknown>;
+    const {
+      address, topics, data, blockNumber, blockHash, logIndex, transactionHash, removed,
+    } = event as Record<string, unknown>;
     if (!Array.isArray(topics)) throw new InconsistentAnswer('an event has no topics');
     return {
       address: hex(address, isAddress, 'an event\'s address'), topics: topics.map((topic) => hex(topic, isBytes32, 'a topic')),
@@ -111,8 +117,8 @@ function parseEvents(answer: unknown): RawChainEvent[] {
 }
 
 /**
- * The events sorted by block and logIndex, since the specification does not promise an order. An event that comes twice is kept once.
- * Throws InconsistentAnswer for events that contradict one another or were not asked for.
+ * The events sorted by block and logIndex, since the specification does not promise an order. An event that comes twice
+ * is kept once. Throws InconsistentAnswer for events that contradict one another or were not asked for.
  */
 function inChainOrder(events: readonly RawChainEvent[], { from, to }: { from: number; to: number }): RawChainEvent[] {
   const sorted = [...events].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex);

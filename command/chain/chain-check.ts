@@ -1,4 +1,6 @@
-/** Checks that the contracts on a chain are those of the settings, before anything is signed for them or read from them. */
+/**
+ * Checks that the contracts on a chain are those of the settings, before anything is signed for them or read from them.
+ */
 import { Interface, type InterfaceAbi } from 'ethers/abi';
 import { TypedDataEncoder } from 'ethers/hash';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
@@ -57,9 +59,9 @@ export interface CheckedContracts {
 }
 
 /**
- * Compares code, signing domains and the contracts' references to each other with the settings, and reads the stablecoin. Throws
- * ContractMismatch with all differences. Throws ChainUnavailable when no node answers, or no node that has the contracts' blocks and can
- * execute calls on them: that is not a mismatch, and a later check may succeed.
+ * Compares code, signing domains and the contracts' references to each other with the settings, and reads the
+ * stablecoin. Throws ContractMismatch with all differences. Throws ChainUnavailable when no node answers, or no node
+ * that has the contracts' blocks and can execute calls on them: that is not a mismatch, and a later check may succeed.
  */
 export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc: Rpc }): Promise<CheckedContracts> {
   const rpc = telling(nodes);
@@ -88,24 +90,31 @@ async function shortcomingsOf({ chain: { chainId, contracts }, rpc }: Checked): 
 }
 
 /**
- * What is wrong with a stablecoin that no contract refers to yet; empty when it can be the collateral. `holders` may have some of it: a
- * simulated transfer of theirs shows whether it charges on transfer. Throws ChainUnavailable.
+ * What is wrong with a stablecoin that no contract refers to yet; empty when it can be the collateral. `holders` may
+ * have some of it: a simulated transfer of theirs shows whether it charges on transfer. Throws ChainUnavailable.
  */
-export async function collateralProblems(nodes: Rpc, token: string, holders: readonly string[]): Promise<readonly string[]> {
+export async function collateralProblems(
+  nodes: Rpc, token: string, holders: readonly string[],
+): Promise<readonly string[]> {
   const rpc = telling(nodes);
   const problems: string[] = [];
   const checking = { rpc, fault: (what: string) => { problems.push(what); } };
   await checkCode(checking, { collateral: token });
   if (problems.length > 0) return problems;
   await readCollateral(checking, { chainId: nodes.chainId, address: token });
-  for (const holder of holders) if (problems.length === 0) await checkTransferFee(checking, { token, holder, to: UNUSED });
+  for (const holder of holders) if (problems.length === 0) await checkTransferFee(
+    checking, { token, holder, to: UNUSED },
+  );
   return problems;
 }
 
 /** An account that nobody has. */
 const UNUSED = `0x${'00'.repeat(18)}cafe`;
 
-/** Wraps nodes so that requests give a text or a revert. Any other error becomes ChainUnavailable: the node cannot answer at the moment. */
+/**
+ * Wraps nodes so that requests give a text or a revert. Any other error becomes ChainUnavailable: the node cannot
+ * answer at the moment.
+ */
 function telling(rpc: Rpc): Rpc {
   const { chainId } = rpc;
   return {
@@ -115,7 +124,9 @@ function telling(rpc: Rpc): Rpc {
       try {
         answer = await rpc.request(method, params);
       } catch (error) {
-        if (error instanceof RpcError && !isRevert(error)) throw new ChainUnavailable(chainId, error.message, { cause: error });
+        if (error instanceof RpcError && !isRevert(error)) {
+          throw new ChainUnavailable(chainId, error.message, { cause: error });
+        }
         throw error;
       }
       if (typeof answer !== 'string') throw new ChainUnavailable(chainId, `${method} did not return a text`);
@@ -124,7 +135,10 @@ function telling(rpc: Rpc): Rpc {
   };
 }
 
-/** Whether the contract's code ended the call, by the error codes and texts of geth, erigon, nethermind, besu, reth and anvil. */
+/**
+ * Whether the contract's code ended the call, by the error codes and texts of geth, erigon, nethermind, besu, reth and
+ * anvil.
+ */
 function isRevert({ method, code, message, data }: RpcError): boolean {
   return method === 'eth_call' && (code === 3 || code === -32_015 || data?.startsWith('0x') === true || EXECUTION.test(message.slice(method.length + 2)));
 }
@@ -147,7 +161,9 @@ async function checkCode({ rpc, fault }: Checking, contracts: Partial<Contracts>
   }));
 }
 
-/** Compares the signing domains of the contracts that check users' signatures; the stablecoin's is read, not compared. */
+/**
+ * Compares the signing domains of the contracts that check users' signatures; the stablecoin's is read, not compared.
+ */
 async function checkDomains({ chain, rpc, fault }: Checked): Promise<void> {
   const { chainId, contracts, domainName: settlementName } = chain;
   const wanted = signingDomains({ chainId, contracts, settlementName, token: undefined });
@@ -164,7 +180,10 @@ async function checkDomains({ chain, rpc, fault }: Checked): Promise<void> {
   }
 }
 
-/** Checks that the contracts refer to each other: contracts of two deployments would work together until the first settlement. */
+/**
+ * Checks that the contracts refer to each other: contracts of two deployments would work together until the first
+ * settlement.
+ */
 async function checkReferences({ chain: { contracts }, rpc, fault }: Checked): Promise<void> {
   const references: readonly [keyof Contracts, Interface, string, keyof Contracts][] = [
     ['settlement', SETTLEMENT, 'conditionalTokens', 'conditionalTokens'], ['settlement', SETTLEMENT, 'collateral', 'collateral'],
@@ -185,11 +204,13 @@ async function checkDisputeWindow({ chain: { contracts, testnet }, rpc, fault }:
 }
 
 /**
- * Simulates a transfer of the collateral from a holder. A token that charges on transfer would leave the conditional tokens short, so that the
- * last redemptions fail. Nothing is concluded while the holder has none, or from a node that cannot simulate.
+ * Simulates a transfer of the collateral from a holder. A token that charges on transfer would leave the conditional
+ * tokens short, so that the last redemptions fail. Nothing is concluded while the holder has none, or from a node that
+ * cannot simulate.
  */
 async function checkTransferFee(
-  { rpc, fault }: Checking, { token, holder, to }: { readonly token: string; readonly holder: string; readonly to: string },
+  { rpc, fault }: Checking,
+  { token, holder, to }: { readonly token: string; readonly holder: string; readonly to: string },
 ): Promise<void> {
   let answer: string;
   try {
@@ -213,7 +234,8 @@ async function readCollateral(
   if (decimals !== BigInt(DECIMALS)) fault(`collateral: it has ${String(decimals ?? 'no')} decimals, not ${DECIMALS}`);
   if (typeof name !== 'string' || typeof symbol !== 'string') fault(`collateral: the contract at ${address} has no name() or no symbol(), so it is not a token`);
   if (typeof separator !== 'string') fault(`collateral: the contract at ${address} has no DOMAIN_SEPARATOR(), so it takes no permits (ERC-2612)`);
-  // ERC-5267 gives the domain. Without it, the domain has the token's name and version(); many tokens omit version() when it is "1".
+  // ERC-5267 gives the domain. Without it, the domain has the token's name and version(); many tokens omit version()
+  // when it is "1".
   const signing = { name: domain?.name ?? String(name), version: domain?.version ?? (typeof version === 'string' ? version : '1') };
   const computed = TypedDataEncoder.hashDomain({ ...signing, chainId, verifyingContract: address });
   if (typeof separator === 'string' && separator !== computed) {
@@ -242,8 +264,12 @@ async function readView(rpc: Rpc, abi: Interface, address: string, view: string)
   return (await readViews(rpc, abi, address, view))?.[0];
 }
 
-/** The values that a view returns; undefined when the contract does not have the view, or its answer has other types. */
-async function readViews(rpc: Rpc, abi: Interface, address: string, view: string): Promise<readonly unknown[] | undefined> {
+/**
+ * The values that a view returns; undefined when the contract does not have the view, or its answer has other types.
+ */
+async function readViews(
+  rpc: Rpc, abi: Interface, address: string, view: string,
+): Promise<readonly unknown[] | undefined> {
   let data: string;
   try {
     data = await rpc.request<string>('eth_call', [{ to: address, data: abi.encodeFunctionData(view) }, 'latest']);

@@ -1,4 +1,7 @@
-/** Reads of a chain for those who send: several views at one block in one call, logs, simulations, what gas costs and who can pay for it. */
+/**
+ * Reads of a chain for those who send: several views at one block in one call, logs, simulations, what gas costs and
+ * who can pay for it.
+ */
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from './chain.js';
 import { decodeAggregate, decodeResult, encodeAggregate, encodeCall, reasonOfRevert, type ChainLog, type ContractCall } from './abi.js';
 
@@ -10,7 +13,9 @@ export interface ChainReads {
   views(calls: readonly ContractCall[], block: BlockTag): Promise<readonly unknown[]>;
   /** The code at an address as hex. Throws ChainUnavailable. */
   code(address: string): Promise<string>;
-  /** What a transaction would do in the next block: its return data, or why it would revert. Throws ChainUnavailable. */
+  /**
+   * What a transaction would do in the next block: its return data, or why it would revert. Throws ChainUnavailable.
+   */
   simulate(call: SimulatedCall): Promise<{ readonly returned: string } | { readonly reverted: string }>;
   /** Price of gas in the newest block and the balance of an address, in wei. Throws ChainUnavailable. */
   funds(address: string): Promise<Funds>;
@@ -44,8 +49,13 @@ export interface LackParams {
   readonly gasLimit: bigint;
 }
 
-/** What a key lacks for a transaction at present: cheaper gas, or more of the chain's coin; undefined when it lacks nothing. */
-export function lackOf({ baseFeePerGas, balance }: Funds, { chainId, address, whose, maxFeePerGas, gasLimit }: LackParams): string | undefined {
+/**
+ * What a key lacks for a transaction at present: cheaper gas, or more of the chain's coin; undefined when it lacks
+ * nothing.
+ */
+export function lackOf(
+  { baseFeePerGas, balance }: Funds, { chainId, address, whose, maxFeePerGas, gasLimit }: LackParams,
+): string | undefined {
   if (baseFeePerGas > maxFeePerGas) return `gas costs ${baseFeePerGas} wei on chain ${chainId}, and ${whose} offers ${maxFeePerGas} at most`;
   return balance < gasLimit * priceOf({ baseFeePerGas }, maxFeePerGas) ? `${whose}'s key ${address} is short of gas on chain ${chainId}` : undefined;
 }
@@ -55,7 +65,10 @@ export function priceOf({ baseFeePerGas }: Pick<Funds, 'baseFeePerGas'>, maxFeeP
   return 2n * baseFeePerGas < maxFeePerGas ? 2n * baseFeePerGas : maxFeePerGas;
 }
 
-/** The time of the next block in seconds: contracts compare their windows with it, not with this machine's clock. Throws ChainUnavailable. */
+/**
+ * The time of the next block in seconds: contracts compare their windows with it, not with this machine's clock. Throws
+ * ChainUnavailable.
+ */
 export async function timeOfNextBlock(reads: Pick<ChainReads, 'views'>, { chainId, contracts: { multicall } }: Pick<Chain, 'chainId' | 'contracts'>): Promise<number> {
   const [time] = await reads.views([{ abi: 'multicall', to: multicall, method: 'getCurrentBlockTimestamp', args: [] }], 'pending');
   if (typeof time !== 'bigint') throw new ChainUnavailable(chainId, 'the time of the next block cannot be read');
@@ -74,7 +87,10 @@ export interface SimulatedCall {
   readonly to: string;
   readonly data: string;
   readonly gasLimit: bigint;
-  /** In wei, what `from` must be able to pay. Without it, code that the call runs sees a price of 0, and may do otherwise than in a transaction. */
+  /**
+   * In wei, what `from` must be able to pay. Without it, code that the call runs sees a price of 0, and may do
+   * otherwise than in a transaction.
+   */
   readonly gasPrice?: bigint;
 }
 
@@ -93,7 +109,8 @@ export function createChainReads({ contracts }: Pick<Chain, 'contracts'>, nodes:
       if (calls.length === 0) return [];
       const data = encodeAggregate(calls.map((call) => ({ to: call.to, data: encodeCall(call) })));
       const answer = await request<string>('eth_call', [{ to: contracts.multicall, data }, tagOf(block)]);
-      return decodeAggregate(answer).map(({ success, returnData }, i) => success ? decoded(calls[i], returnData) : undefined);
+      return decodeAggregate(answer)
+        .map(({ success, returnData }, i) => success ? decoded(calls[i], returnData) : undefined);
     },
     code: (address) => request<string>('eth_getCode', [address, 'latest']),
     async simulate({ from, to, data, gasLimit, gasPrice }) {
@@ -119,7 +136,10 @@ export function createChainReads({ contracts }: Pick<Chain, 'contracts'>, nodes:
   };
 }
 
-/** Whether the contract's code ended the call, by the error codes and texts of geth, erigon, nethermind, besu, reth and anvil. */
+/**
+ * Whether the contract's code ended the call, by the error codes and texts of geth, erigon, nethermind, besu, reth and
+ * anvil.
+ */
 function isRevert({ method, code, message, data }: RpcError): boolean {
   return code === 3 || code === -32_015 || data?.startsWith('0x') === true || EXECUTION.test(message.slice(method.length + 2));
 }

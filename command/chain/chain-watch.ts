@@ -1,4 +1,7 @@
-/** Watches whether the history keeps up with a chain, by the chain and the history alone: the indexer may run in another process. */
+/**
+ * Watches whether the history keeps up with a chain, by the chain and the history alone: the indexer may run in another
+ * process.
+ */
 import type { Replica } from '../../engine/run/replica.js';
 import { recordedBlock, type EngineView } from '../../engine/run/view.js';
 import { createBell, pause } from '../../engine/waiting.js';
@@ -7,11 +10,16 @@ import type { ChainAccess } from './chain-access.js';
 import { ChainUnavailable } from './chain.js';
 
 export interface ChainWatch {
-  /** Resolves when the chain answers and still has the block that the history recorded last. Throws ChainUnavailable. */
+  /**
+   * Resolves when the chain answers and still has the block that the history recorded last. Throws ChainUnavailable.
+   */
   verify(): Promise<void>;
   /** Resolves when the history has all facts up to the block that is final at the call. Throws ChainUnavailable. */
   catchUp(): Promise<void>;
-  /** The chain's latest block, by the latest answer to a request; undefined before the first one. Fresh after `verify` and `catchUp`. */
+  /**
+   * The chain's latest block, by the latest answer to a request; undefined before the first one. Fresh after `verify`
+   * and `catchUp`.
+   */
   latestBlock(): number | undefined;
   /** Why the history does not keep up with the chain, by the latest requests; undefined when it does. */
   problem(): string | undefined;
@@ -33,7 +41,10 @@ const AWAY_AFTER_FAILURES = 3;
 const CATCH_UP_WITHIN_MS = 10_000;
 /** The request to the indexer is repeated after this time, since it may be lost. */
 const ASK_AGAIN_MS = 500;
-/** When the history has been behind for this time, no indexer records the chain: facts are recorded within seconds, the cursor within 15 s. */
+/**
+ * When the history has been behind for this time, no indexer records the chain: facts are recorded within seconds, the
+ * cursor within 15 s.
+ */
 const UNRECORDED_AFTER_MS = 60_000;
 const LEAST_LOOK_MS = 1_000;
 const LONGEST_LOOK_MS = 5_000;

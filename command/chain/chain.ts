@@ -27,11 +27,14 @@ export interface Chain {
   /** Whether orders are checked against their traders' balances and allowances. */
   readonly exposureCheck: boolean;
   /**
-   * Hashes of transactions whose anchors may differ from the history: a leaked key sent them. Lower-case; absent: none. Each one that is passed
-   * over is recorded in the history.
+   * Hashes of transactions whose anchors may differ from the history: a leaked key sent them. Lower-case; absent: none.
+   * Each one that is passed over is recorded in the history.
    */
   readonly passOverAnchors?: readonly string[];
-  /** The same for fills that are not those which the exchange matched under their numbers: recorded as failed, see `passedOverFill`. */
+  /**
+   * The same for fills that are not those which the exchange matched under their numbers: recorded as failed, see
+   * `passedOverFill`.
+   */
   readonly passOverFills?: readonly string[];
   /** The smallest size of an order, in units of 1e-6 shares; absent: see `minOrderSizeOf`. */
   readonly minOrderSize?: number;
@@ -39,7 +42,10 @@ export interface Chain {
   readonly publicRpcUrl?: string;
 }
 
-/** The smallest size of an order in the chain's markets, in units of 1e-6 shares. Any size is good where the settings say nothing. */
+/**
+ * The smallest size of an order in the chain's markets, in units of 1e-6 shares. Any size is good where the settings
+ * say nothing.
+ */
 export function minOrderSizeOf(chain: Pick<Chain, 'minOrderSize'> | undefined): number {
   return chain?.minOrderSize ?? 1;
 }
@@ -48,13 +54,14 @@ export function minOrderSizeOf(chain: Pick<Chain, 'minOrderSize'> | undefined): 
 export interface Rpc {
   readonly chainId: number;
   /**
-   * The JSON-RPC result. Throws RpcError for an error that the node answered, ChainUnavailable when no node answered in time. The caller
-   * names the result's type, which the Ethereum JSON-RPC specification gives.
+   * The JSON-RPC result. Throws RpcError for an error that the node answered, ChainUnavailable when no node answered in
+   * time. The caller names the result's type, which the Ethereum JSON-RPC specification gives.
    */
   request<T>(method: string, params: readonly unknown[]): Promise<T>;
   /**
-   * For answers that must fit together: all requests of `read` go to one node, and when that node fails, `read` begins again with the next
-   * node. Otherwise one node's latest block could make another node's abandoned branch look final. Absent: there is only one node.
+   * For answers that must fit together: all requests of `read` go to one node, and when that node fails, `read` begins
+   * again with the next node. Otherwise one node's latest block could make another node's abandoned branch look final.
+   * Absent: there is only one node.
    */
   onOneNode?<T>(read: (node: Rpc) => Promise<T>): Promise<T>;
 }

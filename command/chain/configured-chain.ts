@@ -5,7 +5,10 @@ export interface ConfiguredChain {
   readonly chain: Chain;
   /** May hold secrets. */
   readonly rpcUrls: readonly string[];
-  /** The key that signs settlement transactions: 32 bytes in hex. Absent, as the other keys, in a process without the lane role. */
+  /**
+   * The key that signs settlement transactions: 32 bytes in hex. Absent, as the other keys, in a process without the
+   * lane role.
+   */
   readonly operatorKey?: string;
   /** The key that signs relayed transactions. */
   readonly relayerKey?: string;
@@ -19,7 +22,9 @@ export interface ConfiguredChain {
   readonly maxFeePerGas?: bigint;
   /** Time between two requests for new blocks. */
   readonly pollMs: number;
-  /** After this time without a new block, the chain counts as stalled; Infinity for a chain that makes blocks on demand. */
+  /**
+   * After this time without a new block, the chain counts as stalled; Infinity for a chain that makes blocks on demand.
+   */
   readonly stalledAfterMs: number;
   /** Time limit for one request to one node. Default 10 s. */
   readonly requestTimeoutMs?: number;

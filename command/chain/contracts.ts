@@ -26,16 +26,23 @@ interface Described {
 
 /** The handler of `GET /api/v1/contracts`. The answer is the same as long as the process lives. */
 export function contractsHandler(chains: readonly Pick<Chain, 'chainId' | 'testnet' | 'contracts'>[]): () => Reply {
-  const shown = chains.map(({ chainId, testnet, contracts }) => ({ chainId, contracts: described(contracts, { testnet }) }));
+  const shown = chains
+    .map(({ chainId, testnet, contracts }) => ({ chainId, contracts: described(contracts, { testnet }) }));
   const body = JSON.stringify({ chains: shown });
   const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
   return () => ({ body, etag });
 }
 
-/** Every contract of `/api/v1/config` under the same name, and `market`, of which each market has one at its own address. */
-function described(contracts: Contracts, { testnet }: { readonly testnet: boolean }): Readonly<Record<string, Described>> {
+/**
+ * Every contract of `/api/v1/config` under the same name, and `market`, of which each market has one at its own
+ * address.
+ */
+function described(
+  contracts: Contracts, { testnet }: { readonly testnet: boolean },
+): Readonly<Record<string, Described>> {
   const abis: Readonly<Record<keyof Contracts, readonly Entry[]>> = {
-    settlement: SETTLEMENT, conditionalTokens: CONDITIONAL_TOKENS, collateral: testnet ? TEST_COLLATERAL : COLLATERAL, marketFactory: MARKET_FACTORY,
+    settlement: SETTLEMENT, conditionalTokens: CONDITIONAL_TOKENS, collateral: testnet ? TEST_COLLATERAL : COLLATERAL,
+    marketFactory: MARKET_FACTORY,
     oracle: ORACLE, oracleResolver: ORACLE_RESOLVER, quickResolver: QUICK_RESOLVER, multicall: MULTICALL,
   };
   const names = Object.keys(abis) as (keyof Contracts)[];
@@ -122,8 +129,10 @@ export const getContracts = defineEndpoint({
       development: {
         chains: [{
           chainId: 31_337, contracts: {
-            settlement: elsewhere, conditionalTokens: elsewhere, collateral: { address: example.collateralAddress, abi: [approve] },
-            marketFactory: elsewhere, oracle: elsewhere, oracleResolver: elsewhere, quickResolver: elsewhere, multicall: elsewhere,
+            settlement: elsewhere, conditionalTokens: elsewhere,
+            collateral: { address: example.collateralAddress, abi: [approve] },
+            marketFactory: elsewhere, oracle: elsewhere, oracleResolver: elsewhere, quickResolver: elsewhere,
+            multicall: elsewhere,
             market: { address: null, abi: [] },
           },
         }],

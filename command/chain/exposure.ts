@@ -1,6 +1,7 @@
 /**
- * Checks that a trader can pay for an order together with everything that the trader has promised before. Balances are read at the last
- * block that the history has recorded, so a fill is never counted both as unsettled (history) and as paid (chain).
+ * Checks that a trader can pay for an order together with everything that the trader has promised before. Balances are
+ * read at the last block that the history has recorded, so a fill is never counted both as unsettled (history) and as
+ * paid (chain).
  */
 import { UNIT } from '../../engine/records/amounts.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
@@ -16,7 +17,10 @@ export interface ExposureParts {
   readonly reservations: Reservations;
   /** Why the chain cannot be asked at present; undefined when it can. Checked first, since earlier answers are kept. */
   readonly problem: () => string | undefined;
-  /** The last block whose facts are all in the history; undefined while there is none, and while only part of a later block's facts are. */
+  /**
+   * The last block whose facts are all in the history; undefined while there is none, and while only part of a later
+   * block's facts are.
+   */
   readonly recordedBlock: () => number | undefined;
   /** How many blocks follow a block before the history records it. */
   readonly confirmations: number;
@@ -33,9 +37,10 @@ export interface ExposureParts {
 
 export interface Exposure {
   /**
-   * Reserves what the order needs until the returned function is called: once the engine counts the order, or has rejected it. Throws
-   * RequestError `insufficient_balance` or `insufficient_allowance` with `required`, `available` and `reserved` (collateral or shares,
-   * in units of 1e-6) and with `block`, `latestBlock` and `blocksBehind` (how old these figures are), or `chain_unavailable`.
+   * Reserves what the order needs until the returned function is called: once the engine counts the order, or has
+   * rejected it. Throws RequestError `insufficient_balance` or `insufficient_allowance` with `required`, `available`
+   * and `reserved` (collateral or shares, in units of 1e-6) and with `block`, `latestBlock` and `blocksBehind` (how old
+   * these figures are), or `chain_unavailable`.
    */
   hold(order: PlaceOrder): Promise<() => void>;
 }
@@ -44,8 +49,13 @@ export interface Exposure {
 const MAX_TRIES = 10;
 
 export function createExposure(parts: ExposureParts): Exposure {
-  /** A permit that the token would accept counts instead of the allowance, also a lower one: contracts of an earlier version take that. */
-  async function allowanceOf({ trader: owner, permit }: PlaceOrder, { allowance, permitNonce }: Holdings): Promise<bigint> {
+  /**
+   * A permit that the token would accept counts instead of the allowance, also a lower one: contracts of an earlier
+   * version take that.
+   */
+  async function allowanceOf(
+    { trader: owner, permit }: PlaceOrder, { allowance, permitNonce }: Holdings,
+  ): Promise<bigint> {
     if (permit === undefined || BigInt(permit.nonce) !== permitNonce) return allowance;
     return await parts.permitHolds({ owner, permit }) ? BigInt(permit.value) : allowance;
   }
@@ -60,10 +70,13 @@ export function createExposure(parts: ExposureParts): Exposure {
         continue;
       }
       const token = claim.kind === 'shares' ? parts.tokenOf(claim.marketId, claim.outcome) : undefined;
-      const holdings = await parts.readHoldings({ trader: order.trader, tokens: token === undefined ? [] : [token], block });
+      const holdings = await parts.readHoldings({
+        trader: order.trader, tokens: token === undefined ? [] : [token], block,
+      });
       const allowance = claim.kind === 'shares' ? 0n : await allowanceOf(order, holdings);
       if (parts.recordedBlock() !== block) continue;
-      return judge(claim, { holdings, allowance, block, reserved: parts.reservations.promised(claim) }) ?? parts.reservations.hold(claim);
+      return judge(claim, { holdings, allowance, block, reserved: parts.reservations.promised(claim) })
+        ?? parts.reservations.hold(claim);
     }
     throw new ChainUnavailable(parts.chainId, 'the history has not reached a final block of the chain');
   }
@@ -76,7 +89,8 @@ export function createExposure(parts: ExposureParts): Exposure {
         const block = parts.recordedBlock();
         const first = await attempt(order);
         if (typeof first === 'function') return first;
-        // Deposits and approvals are not facts, so the history may not have recorded their blocks yet: catch up and check again.
+        // Deposits and approvals are not facts, so the history may not have recorded their blocks yet: catch up and
+        // check again.
         await parts.catchUp();
         if (parts.recordedBlock() === block) throw refusal(first, parts);
         const second = await attempt(order);
@@ -101,7 +115,8 @@ interface Shortage {
 }
 
 function judge(
-  claim: Reservation, { holdings, allowance, block, reserved }: { holdings: Holdings; allowance: bigint; block: number; reserved: bigint },
+  claim: Reservation,
+  { holdings, allowance, block, reserved }: { holdings: Holdings; allowance: bigint; block: number; reserved: bigint },
 ): Shortage | undefined {
   const unit = unitOf(claim);
   const available = claim.kind === 'collateral' ? holdings.collateral : holdings.shares[0] ?? 0n;

@@ -10,8 +10,8 @@ import { createPermitCheck } from './permit-check.js';
 import { createReservations, type Reservations } from './reservations.js';
 
 /**
- * The exposure check; undefined if it is off for the chain. The replica must have caught up with the log. Orders that another process has
- * accepted and not yet written to the log are not counted: docs/chain.md, "Exposure".
+ * The exposure check; undefined if it is off for the chain. The replica must have caught up with the log. Orders that
+ * another process has accepted and not yet written to the log are not counted: docs/chain.md, "Exposure".
  */
 export function createExposures(
   { access: { chain, clientRpc }, replica, watch }: { access: ChainAccess; replica: Replica; watch: ChainWatch },
@@ -20,7 +20,8 @@ export function createExposures(
   const { chainId } = chain;
   const { view } = replica;
   return createExposure({
-    chainId, reservations: reservationsOf(replica, chainId), recordedBlock: () => recordedBlock(view, chainId), problem: () => watch.problem(),
+    chainId, reservations: reservationsOf(replica, chainId), recordedBlock: () => recordedBlock(view, chainId),
+    problem: () => watch.problem(),
     confirmations: chain.confirmations, latestBlock: () => watch.latestBlock(),
     catchUp: () => watch.catchUp(), permitHolds: createPermitCheck(chain, createChainReads(chain, clientRpc)),
     readHoldings: createHoldingsReader({ chain, rpc: clientRpc }),

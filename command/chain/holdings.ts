@@ -1,4 +1,6 @@
-/** Reads what a trader has on a chain, and how much of it the settlement contract may move, in one call at one block. */
+/**
+ * Reads what a trader has on a chain, and how much of it the settlement contract may move, in one call at one block.
+ */
 import { Interface } from 'ethers/abi';
 import { LRUCache } from 'lru-cache';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from './chain.js';
@@ -42,8 +44,9 @@ const MAX_WAITING = 1_000;
 const MAX_KEPT = 10_000;
 
 /**
- * Reads holdings for clients, at most `maxAtOnce` at a time, so that the chain's own workers keep their share of the nodes. Holdings at a
- * block never change, so an answer is kept until a question names another block; a failed read is not kept. Throws ChainUnavailable.
+ * Reads holdings for clients, at most `maxAtOnce` at a time, so that the chain's own workers keep their share of the
+ * nodes. Holdings at a block never change, so an answer is kept until a question names another block; a failed read is
+ * not kept. Throws ChainUnavailable.
  */
 export function createHoldingsReader(
   { chain, rpc, maxAtOnce = 8, maxKept = MAX_KEPT }: { chain: Pick<Chain, 'chainId' | 'contracts'>; rpc: Rpc; maxAtOnce?: number; maxKept?: number },
@@ -80,7 +83,9 @@ export function createHoldingsReader(
   };
 }
 
-/** The holdings at the question's block. Throws ChainUnavailable, also when the node does not have the block's state. */
+/**
+ * The holdings at the question's block. Throws ChainUnavailable, also when the node does not have the block's state.
+ */
 export async function readHoldings(chain: Pick<Chain, 'chainId' | 'contracts'>, rpc: Rpc, question: HoldingsQuestion): Promise<Holdings> {
   const { trader } = question;
   const { contracts } = chain;
@@ -93,7 +98,9 @@ export async function readHoldings(chain: Pick<Chain, 'chainId' | 'contracts'>, 
   ].map(([target, callData]) => ({ target, allowFailure: false, callData }));
   const data = multicall.encodeFunctionData('aggregate3', [calls]);
   const [results] = multicall.decodeFunctionResult('aggregate3', await call(chain, rpc, { to: contracts.multicall, data, block: question.block }));
-  const [balance, allowance, permitNonce, approved, ...shares] = (results as Results).map(({ returnData }) => BigInt(returnData)) as Amounts;
+  const [
+    balance, allowance, permitNonce, approved, ...shares
+  ] = (results as Results).map(({ returnData }) => BigInt(returnData)) as Amounts;
   return { collateral: balance, allowance, permitNonce, approved: approved === 1n, shares };
 }
 

@@ -1,12 +1,15 @@
-/** Whether the stablecoin would take an order's permit, where the signature alone does not tell: an owner whose account has code. */
+/**
+ * Whether the stablecoin would take an order's permit, where the signature alone does not tell: an owner whose account
+ * has code.
+ */
 import type { Permit } from '../../engine/records/commands.js';
 import { encodeCall } from './abi.js';
 import type { Chain } from './chain.js';
 import type { ChainReads } from './chain-reads.js';
 
 /**
- * What the settlement contract gives a permit (PERMIT_GAS of Settlement), and what a transaction costs by itself: code that needs more is refused
- * there, too.
+ * What the settlement contract gives a permit (PERMIT_GAS of Settlement), and what a transaction costs by itself: code
+ * that needs more is refused there, too.
  */
 const PERMIT_GAS = 150_000n + 21_000n;
 
@@ -17,8 +20,9 @@ export interface OwnedPermit {
 }
 
 /**
- * A check of permits for the settlement contract, whose signature by the owner's key has been checked. Of accounts with code (EIP-7702) some
- * stablecoins ask the code whether a signature holds (ERC-1271), so there the token is asked. Throws ChainUnavailable.
+ * A check of permits for the settlement contract, whose signature by the owner's key has been checked. Of accounts with
+ * code (EIP-7702) some stablecoins ask the code whether a signature holds (ERC-1271), so there the token is asked.
+ * Throws ChainUnavailable.
  */
 export function createPermitCheck(
   { contracts: { collateral, settlement } }: Pick<Chain, 'contracts'>, reads: Pick<ChainReads, 'code' | 'simulate'>,

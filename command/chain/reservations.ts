@@ -1,4 +1,7 @@
-/** Adds up what traders have promised: resting orders, fills that the chain has not settled, and orders that are being placed. */
+/**
+ * Adds up what traders have promised: resting orders, fills that the chain has not settled, and orders that are being
+ * placed.
+ */
 import { UNIT } from '../../engine/records/amounts.js';
 import type { Event, FillFailed, FillMatched, FillSettled } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
@@ -34,7 +37,10 @@ export interface Reservations {
   addFill(fill: Fill): void;
   /** Counts an order that was resting at the start. */
   addOrder(order: Parameters<typeof reservationOf>[0]): void;
-  /** Applies a command's events. An order counts while it rests on a book, a fill from its match to its settlement or failure. */
+  /**
+   * Applies a command's events. An order counts while it rests on a book, a fill from its match to its settlement or
+   * failure.
+   */
   fold(events: readonly Event[]): void;
   /** Counts `claim` until the returned function is called. */
   hold(claim: Reservation): () => void;
@@ -61,12 +67,16 @@ export function createReservations({ isHere, traderOf }: ReservationParts): Rese
     add({ trader: buyer, kind: 'collateral', amount: cost * UNIT }, sign);
     add({ trader: seller, kind: 'shares', marketId, outcome, amount: size }, sign);
   };
-  const fillOf = (event: FillMatched | FillSettled | FillFailed): Fill => ({ ...event, size: BigInt(event.size), cost: BigInt(event.cost) });
+  const fillOf = (event: FillMatched | FillSettled | FillFailed): Fill => ({
+    ...event, size: BigInt(event.size), cost: BigInt(event.cost),
+  });
 
   function foldOne(event: Event): void {
     switch (event.type) {
       case 'OrderRested':
-        if (isHere(event.marketId)) add(reservationOf({ ...event, trader: traderOf(event.orderHash), size: BigInt(event.size) }), 1n);
+        if (isHere(event.marketId)) {
+          add(reservationOf({ ...event, trader: traderOf(event.orderHash), size: BigInt(event.size) }), 1n);
+        }
         return;
       case 'OrderCancelled':
         if (event.rested !== '0' && isHere(event.marketId)) {

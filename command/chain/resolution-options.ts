@@ -1,4 +1,7 @@
-/** What can become of an expired market that nobody has proposed an outcome of: what the oracle takes at present, and from when it can be halved. */
+/**
+ * What can become of an expired market that nobody has proposed an outcome of: what the oracle takes at present, and
+ * from when it can be halved.
+ */
 import { within } from '../../engine/waiting.js';
 import { encodeCall, type ContractCall } from './abi.js';
 import type { ChainAccess } from './chain-access.js';
@@ -22,7 +25,10 @@ export interface ResolutionOptions {
     /** Why the oracle, or the collateral, takes no proposal at present; undefined when they do. */
     readonly refusal: string | undefined;
   };
-  /** From when the administrator may pay the market half to half, in Unix seconds by the chain's time; absent where its resolver cannot. */
+  /**
+   * From when the administrator may pay the market half to half, in Unix seconds by the chain's time; absent where its
+   * resolver cannot.
+   */
   readonly halvableFromS?: number;
 }
 
@@ -31,7 +37,9 @@ interface Terms {
   /** The oracle's least bond; undefined when the oracle does not answer. */
   readonly minimumBond: bigint | undefined;
   readonly refusal: string | undefined;
-  /** How long after its expiration a market can be halved, in seconds; undefined for resolvers of an earlier version. */
+  /**
+   * How long after its expiration a market can be halved, in seconds; undefined for resolvers of an earlier version.
+   */
   readonly halveDelayS: Readonly<Record<UnresolvedMarket['kind'], number | undefined>>;
 }
 
@@ -97,15 +105,23 @@ async function readTerms({ chain: { contracts }, reads }: ResolutionOptionsParts
   if (typeof minimumBond !== 'bigint' || identifier === undefined) {
     return { minimumBond: undefined, refusal: 'the oracle does not answer', halveDelayS };
   }
-  return { minimumBond, refusal: await refusalOf({ bond: minimumBond, identifier, disputeWindow }, contracts, reads), halveDelayS };
+  return {
+    minimumBond, refusal: await refusalOf({ bond: minimumBond, identifier, disputeWindow }, contracts, reads),
+    halveDelayS,
+  };
 }
 
 /**
- * Why an assertion with the least bond is refused, apart from the bond itself, which the resolver does not have: the oracle looks at identifier,
- * currency and amount before it takes the bond. A transfer of nothing shows whether the collateral refuses the oracle.
+ * Why an assertion with the least bond is refused, apart from the bond itself, which the resolver does not have: the
+ * oracle looks at identifier, currency and amount before it takes the bond. A transfer of nothing shows whether the
+ * collateral refuses the oracle.
  */
 async function refusalOf(
-  { bond, identifier, disputeWindow }: { readonly bond: bigint; readonly identifier: unknown; readonly disputeWindow: unknown },
+  { bond, identifier, disputeWindow }: {
+    readonly bond: bigint;
+    readonly identifier: unknown;
+    readonly disputeWindow: unknown;
+  },
   { oracle, oracleResolver, collateral }: Chain['contracts'], reads: Pick<ChainReads, 'simulate'>,
 ): Promise<string | undefined> {
   const transfer = (value: bigint) => reads.simulate({
@@ -117,7 +133,8 @@ async function refusalOf(
     args: ['0x', oracleResolver, oracleResolver, ZERO_ADDRESS, disputeWindow, collateral, bond, identifier, ZERO_WORD],
   });
   const [nothing, unpaid, asserted] = await Promise.all([
-    transfer(0n), transfer(bond), reads.simulate({ from: oracleResolver, to: oracle, data: assertion, gasLimit: SIMULATED_GAS }),
+    transfer(0n), transfer(bond),
+    reads.simulate({ from: oracleResolver, to: oracle, data: assertion, gasLimit: SIMULATED_GAS }),
   ]);
   if ('reverted' in nothing) return `the stablecoin refuses the oracle: ${nothing.reverted}`.slice(0, MAX_REFUSAL);
   if (!('reverted' in asserted) || ('reverted' in unpaid && asserted.reverted === unpaid.reverted)) return undefined;

@@ -1,4 +1,6 @@
-/** One JSON-RPC request to one node over HTTP. Tells apart a failure of the node and an error that the node answered. */
+/**
+ * One JSON-RPC request to one node over HTTP. Tells apart a failure of the node and an error that the node answered.
+ */
 import { RpcError } from './chain.js';
 import { readBounded, reasonOf, type Fetch } from './http-answer.js';
 
@@ -79,8 +81,8 @@ export function createNode({ url, timeoutMs, maxResponseBytes, fetch, signal }: 
 }
 
 /**
- * The deadlines of open requests, which all end when the signal aborts. They share one listener: in the older supported Node versions,
- * AbortSignal.any keeps each request in memory for as long as the signal lives.
+ * The deadlines of open requests, which all end when the signal aborts. They share one listener: in the older supported
+ * Node versions, AbortSignal.any keeps each request in memory for as long as the signal lives.
  */
 function createDeadlines(timeoutMs: number, signal: AbortSignal | undefined) {
   const open = new Map<AbortController, NodeJS.Timeout>();
@@ -100,9 +102,10 @@ function createDeadlines(timeoutMs: number, signal: AbortSignal | undefined) {
 }
 
 /**
- * Whether an error means that this node cannot serve the request, or any request; undefined for an answer of the chain. Nodes use error
- * codes differently, so the text decides. It is matched from its first word on, since a contract's revert reason, which follows
- * `execution reverted`, can contain any words. A limit on a query's results has the code of a rate limit (-32005); the caller handles it.
+ * Whether an error means that this node cannot serve the request, or any request; undefined for an answer of the chain.
+ * Nodes use error codes differently, so the text decides. It is matched from its first word on, since a contract's
+ * revert reason, which follows `execution reverted`, can contain any words. A limit on a query's results has the code
+ * of a rate limit (-32005); the caller handles it.
  */
 function inabilityOf(code: number, message: string): 'this request' | 'all requests' | undefined {
   if (code === 3 || /^(execution|vm exception|revert)/i.test(message)) return undefined;

@@ -1,4 +1,7 @@
-/** JSON-RPC over HTTP to a chain's nodes: asks the first healthy node, then the next when it fails, and never a node of another chain. */
+/**
+ * JSON-RPC over HTTP to a chain's nodes: asks the first healthy node, then the next when it fails, and never a node of
+ * another chain.
+ */
 import { quantityOf } from '../../engine/records/hex.js';
 import { within } from '../../engine/waiting.js';
 import { ChainUnavailable, RpcError, type Rpc } from './chain.js';
@@ -28,7 +31,10 @@ export interface RpcOptions {
 /** A node's health, for operators. */
 export interface NodeHealth {
   readonly host: string;
-  /** `unused`: not asked yet. `resting`: failed, and is asked again later. `wrong chain`: excluded until its chain id is right. */
+  /**
+   * `unused`: not asked yet. `resting`: failed, and is asked again later. `wrong chain`: excluded until its chain id is
+   * right.
+   */
   readonly state: 'unused' | 'healthy' | 'resting' | 'wrong chain';
   /** Why the node is not healthy; undefined when it did not fail. */
   readonly failure: string | undefined;
@@ -38,8 +44,8 @@ export interface ChainRpc extends Rpc {
   /** The nodes in order of preference. */
   nodes(): readonly NodeHealth[];
   /**
-   * The results of all nodes that give one, for decisions that must not depend on a single node; with `withinMs`, of those that do so in that time.
-   * Never throws.
+   * The results of all nodes that give one, for decisions that must not depend on a single node; with `withinMs`, of
+   * those that do so in that time. Never throws.
    */
   each<T>(method: string, params: readonly unknown[], withinMs?: number): Promise<readonly T[]>;
 }
@@ -58,27 +64,36 @@ const WRONG_CHAIN_REST_MS = 30_000;
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /**
- * The nodes of a chain behind one interface. A request goes to the first node that is not resting, and to the next one when it fails.
- * While all nodes rest, a request fails at once. Throws an error for invalid settings.
+ * The nodes of a chain behind one interface. A request goes to the first node that is not resting, and to the next one
+ * when it fails. While all nodes rest, a request fails at once. Throws an error for invalid settings.
  */
 export function createRpc(options: RpcOptions): ChainRpc {
-  const { chainId, urls, timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES, fetch: fetcher = fetch, signal } = options;
+  const {
+    chainId, urls, timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES, fetch: fetcher = fetch, signal,
+  } = options;
   if (urls.length === 0) throw new Error(`chain ${chainId} has no RPC URL: give it at least one`);
-  const nodes = urls.map((url) => superviseNode(createNode({ url, timeoutMs, maxResponseBytes, fetch: fetcher, signal }), options));
+  const nodes = urls.map((url) => superviseNode(
+    createNode({ url, timeoutMs, maxResponseBytes, fetch: fetcher, signal }), options,
+  ));
 
   async function onOneNode<T>(read: (node: Rpc) => Promise<T>): Promise<T> {
     const failures: NodeFailed[] = [];
     for (const { ask } of nodes) {
       try {
-        return await read({ chainId, request: async <R>(method: string, params: readonly unknown[]) => await ask(method, params) as R });
+        return await read({
+          chainId, request: async <R>(method: string, params: readonly unknown[]) => await ask(method, params) as R,
+        });
       } catch (error) {
         if (!(error instanceof NodeFailed)) throw error;
         failures.push(error);
       }
     }
-    const wrong = failures.flatMap(({ foundChainId, host }) => foundChainId === undefined ? [] : { foundChainId, host });
+    const wrong = failures
+      .flatMap(({ foundChainId, host }) => foundChainId === undefined ? [] : { foundChainId, host });
     const [first] = wrong;
-    if (first !== undefined && wrong.length === failures.length) throw new WrongChain(chainId, first.foundChainId, first.host);
+    if (first !== undefined && wrong.length === failures.length) {
+      throw new WrongChain(chainId, first.foundChainId, first.host);
+    }
     throw new ChainUnavailable(chainId, failures.map((failure) => failure.message).join('; '));
   }
 
@@ -87,7 +102,9 @@ export function createRpc(options: RpcOptions): ChainRpc {
     nodes: () => nodes.map((node) => node.health()),
     async each<T>(method: string, params: readonly unknown[], withinMs = Infinity): Promise<readonly T[]> {
       const results: T[] = [];
-      const asked = Promise.allSettled(nodes.map(async (node) => { results.push(await node.ask(method, params) as T); }));
+      const asked = Promise.allSettled(
+        nodes.map(async (node) => { results.push(await node.ask(method, params) as T); }),
+      );
       await (withinMs === Infinity ? asked : within(asked, withinMs));
       return [...results];
     },

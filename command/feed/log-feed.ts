@@ -13,8 +13,9 @@ const SLICE = 256;
 const BACKOFF = { firstMs: 50, longestMs: 5_000 };
 
 /**
- * Each follower reads the outcomes once, from the partition on that is furthest behind; what the others have had already is left out. A batch
- * ends with the message that makes it `batchMessages` long, or with the records that the log gave together.
+ * Each follower reads the outcomes once, from the partition on that is furthest behind; what the others have had
+ * already is left out. A batch ends with the message that makes it `batchMessages` long, or with the records that the
+ * log gave together.
  */
 export function createLogFeed(log: Pick<Log, 'follow' | 'length'>, { batchMessages = BATCH_MESSAGES } = {}): FillFeed {
   return {
@@ -53,7 +54,10 @@ async function isWithin(log: Pick<Log, 'length'>, { partitions }: FeedPosition, 
 
 const TYPES = Object.keys(messageSchemas);
 
-/** Most outcomes have no messages. They are known by their bytes, and not decoded: an event's type is plain text in them. */
+/**
+ * Most outcomes have no messages. They are known by their bytes, and not decoded: an event's type is plain text in
+ * them.
+ */
 function outcomeIn({ position, data }: LogRecord): PlacedOutcome {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (!TYPES.some((type) => bytes.includes(type))) return { position, at: 0, events: [], digest: '' };

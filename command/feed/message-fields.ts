@@ -34,6 +34,8 @@ export type DescribedProperties<P> = { readonly [name in keyof P]: name extends 
 
 /** The same properties, each with its description. */
 export function described<P extends DescribedProperties<P>>(properties: P): P {
-  const describe = ([name, schema]: [string, TSchema]) => [name, { ...schema, description: FIELDS[name as keyof typeof FIELDS] }] as const;
+  const describe = ([name, schema]: [string, TSchema]) => [
+    name, { ...schema, description: FIELDS[name as keyof typeof FIELDS] },
+  ] as const;
   return Object.fromEntries(Object.entries<TSchema>(properties).map(describe)) as Record<string, TSchema> as P;
 }

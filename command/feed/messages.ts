@@ -1,6 +1,7 @@
 /**
- * The messages of the fill feed: what a settlement worker needs of the history, and nothing else. One schema per message gives its type,
- * its validation and its documentation. Integers beyond 2^53 are decimal strings, as in the log.
+ * The messages of the fill feed: what a settlement worker needs of the history, and nothing else. One schema per
+ * message gives its type, its validation and its documentation. Integers beyond 2^53 are decimal strings, as in the
+ * log.
  */
 import { Type, type Static, type TProperties } from '../../engine/records/schema-types.js';
 import { MalformedRecord, parseShape, recordId, shapes } from '../../engine/records/codec.js';
@@ -9,19 +10,22 @@ import { Address, Bytes32, ChainId, MarketKind, Milliseconds, Position, Seconds,
 import { described, type DescribedProperties } from './message-fields.js';
 
 /**
- * For good: another number would give every message another place. A market's messages are all in partition `partitionOf(marketId)`; a
- * chain's are in every partition.
+ * For good: another number would give every message another place. A market's messages are all in partition
+ * `partitionOf(marketId)`; a chain's are in every partition.
  */
 export const PARTITIONS = 8;
 
 /** A message's schema. Every message has these fields besides its own; the descriptions are in `message-fields.ts`. */
-function message<T extends string, P extends DescribedProperties<P> & TProperties>(type: T, description: string, properties: P) {
+function message<T extends string, P extends DescribedProperties<P> & TProperties>(
+  type: T, description: string, properties: P,
+) {
   const head = { type: Type.Literal(type), v: Type.Literal(1), position: Position, at: Milliseconds };
   return { ...record(described({ ...head, ...properties })), description };
 }
 
 export const MarketOpenedMessage = message('MarketOpened', 'A market takes orders. The message comes before the market\'s fills, in the same partition.', {
-  chainId: ChainId, marketId: Bytes32, contractAddress: Address, maker: Address, expiration: Seconds, marketKind: MarketKind,
+  chainId: ChainId, marketId: Bytes32, contractAddress: Address, maker: Address, expiration: Seconds,
+  marketKind: MarketKind,
 });
 
 export const FillMatchedMessage = message('FillMatched', 'Two orders matched: the fill waits for its settlement.', {
@@ -41,7 +45,8 @@ export const ChainAdvancedMessage = message('ChainAdvanced', 'A barrier: this pa
 Type.Omit(events.ChainAdvanced, ['type', 'v']).properties);
 
 export const messageSchemas = {
-  MarketOpened: MarketOpenedMessage, FillMatched: FillMatchedMessage, FillSettled: FillSettledMessage, FillFailed: FillFailedMessage,
+  MarketOpened: MarketOpenedMessage, FillMatched: FillMatchedMessage, FillSettled: FillSettledMessage,
+  FillFailed: FillFailedMessage,
   ChainAdvanced: ChainAdvancedMessage,
 } as const;
 
@@ -86,7 +91,10 @@ export interface ReceivedMessage {
   readonly headers: Readonly<Record<string, Uint8Array | string | undefined>>;
 }
 
-/** The partition of a market: the last four bytes of its id as an unsigned integer, modulo PARTITIONS. Anyone can compute it. */
+/**
+ * The partition of a market: the last four bytes of its id as an unsigned integer, modulo PARTITIONS. Anyone can
+ * compute it.
+ */
 export function partitionOf(marketId: string): number {
   return Number.parseInt(marketId.slice(-8), 16) % PARTITIONS;
 }
@@ -94,8 +102,9 @@ export function partitionOf(marketId: string): number {
 const messageShapes = shapes(messageSchemas, {});
 
 /**
- * The message's bytes and headers: `event-id` (the same for every copy of the message), `seq`, `position`, `digest`, `schema` (type and
- * version), and `fill` for a message about one. `table` has the shapes of the topic. Throws MalformedRecord.
+ * The message's bytes and headers: `event-id` (the same for every copy of the message), `seq`, `position`, `digest`,
+ * `schema` (type and version), and `fill` for a message about one. `table` has the shapes of the topic. Throws
+ * MalformedRecord.
  */
 export function encodeMessage({ partition, seq, message, digest }: Encodable, table = messageShapes): EncodedMessage {
   parseShape(table, message.type, message);
@@ -114,7 +123,10 @@ export function encodeMessages(messages: readonly SequencedMessage[]): Promise<r
   return Promise.resolve(messages.map((each) => ({ partition: each.partition, ...encodeMessage(each) })));
 }
 
-/** The message in the bytes and headers. Throws MalformedRecord: this program cannot use the message, and must not skip it either. */
+/**
+ * The message in the bytes and headers. Throws MalformedRecord: this program cannot use the message, and must not skip
+ * it either.
+ */
 export function decodeMessage({ partition, value, headers }: ReceivedMessage): SequencedMessage {
   const seq = Number(header(headers, 'seq'));
   const digest = header(headers, 'digest');

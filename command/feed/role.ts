@@ -1,4 +1,7 @@
-/** The feed role: publishes the fill feed in its Kafka topics. Of several processes one publishes. Without KAFKA_BROKERS it has nothing to do. */
+/**
+ * The feed role: publishes the fill feed in its Kafka topics. Of several processes one publishes. Without KAFKA_BROKERS
+ * it has nothing to do.
+ */
 import type { Log } from '../../engine/log/log.js';
 import type { Report } from '../../engine/report.js';
 import { failureOf, neverFails, type Role } from '../../engine/running-role.js';
@@ -45,7 +48,8 @@ export const feed: Role<FeedPorts> = {
     const { open, replication, minInsync } = kafka;
     // Each follows the log by itself, so that what stops one topic does not stop the other.
     const published = encoders(kafka, log).map(([topic, encode]): Published => ({ topic, publisher: runPublisher({
-      open, topic: { topic, replication, minInsync }, encode, openCheckpoints, logFeed: createLogFeed(log), log, signal: stopping.signal, report,
+      open, topic: { topic, replication, minInsync }, encode, openCheckpoints, logFeed: createLogFeed(log), log,
+      signal: stopping.signal, report,
     }) }));
     return Promise.resolve({
       failed: failureOf(Promise.all(published.map(({ publisher }) => publisher.done))),
@@ -66,5 +70,7 @@ function encoders({ topic, topicV2 }: FeedKafka, log: Log): readonly (readonly [
 function stateOf({ topic, publisher }: Published, logLength: number): FeedState {
   const { standby, position, problem, topicProblem, sent } = publisher.status();
   const lag = position === undefined ? null : Math.max(0, logLength - position);
-  return { topic, standby, position: position ?? null, lag, problem: problem ?? null, topicProblem: topicProblem ?? null, sent };
+  return {
+    topic, standby, position: position ?? null, lag, problem: problem ?? null, topicProblem: topicProblem ?? null, sent,
+  };
 }

@@ -1,11 +1,15 @@
 /**
- * The canonical sequence of the fill feed: which messages the history gives, in which partition and with which number. It depends on the
- * recorded outcomes alone, so every transport gives the same messages at the same places. No input or output.
+ * The canonical sequence of the fill feed: which messages the history gives, in which partition and with which number.
+ * It depends on the recorded outcomes alone, so every transport gives the same messages at the same places. No input or
+ * output.
  */
 import type { Event } from '../../engine/records/events.js';
 import { PARTITIONS, partitionOf, type FeedMessage, type SequencedMessage } from './messages.js';
 
-/** How much of one partition has been given. A partition's next message is one of the outcome at `position`, or of a later one. */
+/**
+ * How much of one partition has been given. A partition's next message is one of the outcome at `position`, or of a
+ * later one.
+ */
 export interface PartitionPosition {
   /** The number of the next message. */
   readonly nextSeq: number;
@@ -32,7 +36,10 @@ export const FEED_START: FeedPosition = {
 export interface FeedBatch {
   /** In each partition without a gap. Empty in a batch that only says how far the history has been read. */
   readonly messages: readonly SequencedMessage[];
-  /** All messages of the outcomes below this log position have now been given, in every partition. Absent where nobody can say. */
+  /**
+   * All messages of the outcomes below this log position have now been given, in every partition. Absent where nobody
+   * can say.
+   */
   readonly reached?: number;
 }
 
@@ -45,7 +52,10 @@ export interface PlacedOutcome {
 }
 
 export interface Sequencer {
-  /** The outcome's messages that had not been given. Outcomes come in order, from `position()`'s `least` on, none left out. */
+  /**
+   * The outcome's messages that had not been given. Outcomes come in order, from `position()`'s `least` on, none left
+   * out.
+   */
   take(outcome: PlacedOutcome): SequencedMessage[];
   /** What has been given so far. `markets` is not a copy: it goes on growing. */
   position(): FeedPosition;
@@ -79,10 +89,12 @@ export function createSequencer(from: FeedPosition): Sequencer {
 }
 
 /**
- * How far the partitions have got after a batch. Throws an error when a message is not its partition's next one: a feed gives each message
- * once and leaves none out.
+ * How far the partitions have got after a batch. Throws an error when a message is not its partition's next one: a feed
+ * gives each message once and leaves none out.
  */
-export function partitionsAfter(partitions: readonly PartitionPosition[], { messages, reached = 0 }: FeedBatch): readonly PartitionPosition[] {
+export function partitionsAfter(
+  partitions: readonly PartitionPosition[], { messages, reached = 0 }: FeedBatch,
+): readonly PartitionPosition[] {
   const after = [...partitions];
   for (const { partition, seq, message: { position } } of messages) {
     const at = partitionAt(after, partition);
@@ -118,7 +130,10 @@ function messagesOf({ position, at, events }: PlacedOutcome, markets: Map<string
       case 'MarketOpened': {
         const { type, chainId, marketId, contractAddress, maker, expiration, marketKind } = event;
         markets.set(marketId, chainId);
-        return [{ partition: partitionOf(marketId), message: { type, ...head, chainId, marketId, contractAddress, maker, expiration, marketKind } }];
+        return [{
+          partition: partitionOf(marketId),
+          message: { type, ...head, chainId, marketId, contractAddress, maker, expiration, marketKind },
+        }];
       }
       case 'FillMatched':
       case 'FillSettled':

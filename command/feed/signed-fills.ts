@@ -1,6 +1,6 @@
 /**
- * Version 2 of FillMatched, the message of topic `fills.v2`: it has both signed orders, so that a settlement worker needs nothing else. All other
- * messages are the same in both topics, and so are partitions, numbers, ids and digests.
+ * Version 2 of FillMatched, the message of topic `fills.v2`: it has both signed orders, so that a settlement worker
+ * needs nothing else. All other messages are the same in both topics, and so are partitions, numbers, ids and digests.
  */
 import { Type, type Static, type TSchema } from '../../engine/records/schema-types.js';
 import { shapes } from '../../engine/records/codec.js';
@@ -58,11 +58,17 @@ export function createSignedEncoder(log: Pick<Log, 'read'>): (messages: readonly
   };
 }
 
-/** The message's bytes and headers in `fills.v2`. Throws MalformedRecord, and an error when `orders` lacks an order of a fill. */
-export function encodeSigned({ message, ...place }: SequencedMessage, orders: ReadonlyMap<number, PlaceOrder>): EncodedMessage {
+/**
+ * The message's bytes and headers in `fills.v2`. Throws MalformedRecord, and an error when `orders` lacks an order of a
+ * fill.
+ */
+export function encodeSigned(
+  { message, ...place }: SequencedMessage, orders: ReadonlyMap<number, PlaceOrder>,
+): EncodedMessage {
   if (message.type !== 'FillMatched') return encodeMessage({ ...place, message }, signedShapes);
   const signed: SignedFillMatched = {
-    ...message, v: 2, makerOrder: signedOrder(orders, message.makerNumber), takerOrder: signedOrder(orders, message.takerNumber),
+    ...message, v: 2, makerOrder: signedOrder(orders, message.makerNumber),
+    takerOrder: signedOrder(orders, message.takerNumber),
   };
   return encodeMessage({ ...place, message: signed }, signedShapes);
 }
@@ -72,7 +78,8 @@ function signedOrder(orders: ReadonlyMap<number, PlaceOrder>, number: number): S
   if (order === undefined) throw new Error(`order ${number} of a fill is missing`);
   const { orderHash, marketId, trader, side, outcome, price, size, nonce, expiration, signature, permit } = order;
   return {
-    orderHash, marketId, trader, side, outcome, price, size, nonce, expiration, makerFeeRecipient: ZERO_ADDRESS, signature,
+    orderHash, marketId, trader, side, outcome, price, size, nonce, expiration, makerFeeRecipient: ZERO_ADDRESS,
+    signature,
     ...permit === undefined ? {} : { permit },
   };
 }

@@ -1,15 +1,24 @@
-/** Reads the signed orders of fills back from the commands log, in few reads, and keeps the recently used ones in memory. */
+/**
+ * Reads the signed orders of fills back from the commands log, in few reads, and keeps the recently used ones in
+ * memory.
+ */
 import { LRUCache } from 'lru-cache';
 import { MalformedRecord, decodeCommand } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Log } from '../../engine/log/log.js';
 
 export interface SignedOrders {
-  /** The orders with these numbers (log positions). Throws LogUnavailable, or NoSuchOrder for positions without an order. */
+  /**
+   * The orders with these numbers (log positions). Throws LogUnavailable, or NoSuchOrder for positions without an
+   * order.
+   */
   read(numbers: Iterable<number>): Promise<Map<number, PlaceOrder>>;
 }
 
-/** There is no order at log positions that fills name: the log is not the one that the engine has read, or it is damaged. */
+/**
+ * There is no order at log positions that fills name: the log is not the one that the engine has read, or it is
+ * damaged.
+ */
 export class NoSuchOrder extends Error {
   readonly positions: ReadonlySet<number>;
 
@@ -43,7 +52,9 @@ export function createSignedOrders(log: Pick<Log, 'read'>, kept = 10_000): Signe
       if (record !== undefined) take(number, record.data, answer);
       else if (records.length === 0) answer.missing.set(number, 'no record');
     }
-    if (records.length > 0 && end <= to) await readRange({ from: end, to, wanted: wanted.filter((number) => number >= end) }, answer);
+    if (records.length > 0 && end <= to) {
+      await readRange({ from: end, to, wanted: wanted.filter((number) => number >= end) }, answer);
+    }
   }
 
   return {

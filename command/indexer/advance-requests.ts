@@ -1,6 +1,6 @@
 /**
- * How other processes ask an indexer to record at once how far its chain is, so that an order or a sync that waits for the latest final
- * block does not wait for the indexer's next look. When a request is lost, the asker sends another.
+ * How other processes ask an indexer to record at once how far its chain is, so that an order or a sync that waits for
+ * the latest final block does not wait for the indexer's next look. When a request is lost, the asker sends another.
  */
 import { createChannel } from '../../engine/log/postgres/channel.js';
 

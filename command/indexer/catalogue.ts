@@ -1,4 +1,6 @@
-/** The catalogue: a file of markets to open at the start. Without a chain, this module turns its markets into commands. */
+/**
+ * The catalogue: a file of markets to open at the start. Without a chain, this module turns its markets into commands.
+ */
 import { readFile } from 'node:fs/promises';
 import { CannotStart } from '../../engine/cannot-start.js';
 import type { NewRecord } from '../../engine/log/log.js';
@@ -11,7 +13,10 @@ import type { Keccak256 } from '../signing/typed-data.js';
 import builtIn from './catalogue.json' with { type: 'json' };
 
 const CatalogueMarket = record({
-  /** Identifies the market permanently: the market's id and, without a chain, its contract address are derived from the slug. */
+  /**
+   * Identifies the market permanently: the market's id and, without a chain, its contract address are derived from the
+   * slug.
+   */
   slug: Type.String({ pattern: '^[a-z0-9-]{1,100}$' }),
   question: Type.String({ minLength: 1, maxLength: 1_000 }),
   description: Type.String({ maxLength: 10_000 }),
@@ -30,7 +35,10 @@ const isCatalogue = compileSchema(Catalogue);
 /** The first account of the well-known test mnemonic. */
 const DEVELOPMENT_MAKER = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';
 
-/** The markets of a catalogue file; for an empty path, of the built-in catalogue. Throws an error that says what is wrong with the file. */
+/**
+ * The markets of a catalogue file; for an empty path, of the built-in catalogue. Throws an error that says what is
+ * wrong with the file.
+ */
 export async function readCatalogue(path: string): Promise<readonly CatalogueMarket[]> {
   const catalogue = path === '' ? builtIn : await parse(path);
   const wrong = (what: string) => new CannotStart(`the catalogue ${path} (CATALOGUE) ${what}: correct the file`, { hopeless: true });
@@ -51,7 +59,9 @@ async function parse(path: string): Promise<unknown> {
 }
 
 /** The command that opens a market of the catalogue. Slug and chain id determine the market id. */
-export function openMarket(market: CatalogueMarket, { keccak256, chainId, at }: { keccak256: Keccak256; chainId: number; at: number }): OpenMarket {
+export function openMarket(
+  market: CatalogueMarket, { keccak256, chainId, at }: { keccak256: Keccak256; chainId: number; at: number },
+): OpenMarket {
   const marketId = Buffer.from(keccak256(Buffer.from(`prediction-exchange/${chainId}/${market.slug}`))).toString('hex');
   return {
     kind: 'OpenMarket', v: 3, ifOver: 'close', at, marketId: `0x${marketId}`, question: market.question, description: market.description,
@@ -73,7 +83,9 @@ export interface OpeningParts {
 }
 
 /** Opens those markets of the catalogue that the history does not have, and waits for the command outcomes. */
-export async function openMissingMarkets({ catalogue, chainId, keccak256, isKnown, append, outcomeOf, now }: OpeningParts): Promise<void> {
+export async function openMissingMarkets({
+  catalogue, chainId, keccak256, isKnown, append, outcomeOf, now,
+}: OpeningParts): Promise<void> {
   for (const market of catalogue) {
     const command = openMarket(market, { keccak256, chainId, at: now() });
     if (isKnown(command.marketId)) continue;

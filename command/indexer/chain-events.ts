@@ -1,4 +1,6 @@
-/** The contract events that the exchange reads: which ones they are, and how they are decoded from what a node returns. */
+/**
+ * The contract events that the exchange reads: which ones they are, and how they are decoded from what a node returns.
+ */
 import { Interface, type InterfaceAbi } from 'ethers/abi';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import type {
@@ -18,7 +20,10 @@ import type { RawChainEvent } from '../chain/block-range.js';
 import type { Contracts } from '../chain/chain.js';
 import { decodeEventData, MalformedData } from './event-data.js';
 
-/** The arguments of each event that is read, as the ABI types them: addresses and bytes in lower-case hex, integers as bigint. */
+/**
+ * The arguments of each event that is read, as the ABI types them: addresses and bytes in lower-case hex, integers as
+ * bigint.
+ */
 export interface ChainEventArgs {
   readonly MarketCreated: MarketCreatedArgs;
   readonly QuickMarketCreated: QuickMarketCreatedArgs;
@@ -39,9 +44,14 @@ export interface ChainEventArgs {
 }
 
 export type ChainEventName = keyof ChainEventArgs;
-export type ChainEvent = { [Name in ChainEventName]: { readonly name: Name; readonly args: ChainEventArgs[Name] } }[ChainEventName];
+export type ChainEvent = { [Name in ChainEventName]: {
+  readonly name: Name;
+  readonly args: ChainEventArgs[Name];
+} }[ChainEventName];
 
-/** The event has a known topic and address but not the expected arguments: the contract there is not the configured one. */
+/**
+ * The event has a known topic and address but not the expected arguments: the contract there is not the configured one.
+ */
 export class UndecodableEvent extends Error {
   constructor(name: string, options: ErrorOptions) {
     super(`an event with the topic of ${name} cannot be decoded`, options);
@@ -71,7 +81,10 @@ const shapes: readonly EventShape[] = [
 ];
 
 /** The addresses and topics for eth_getLogs. They match every event that is read, and few others. */
-export function eventFilter(contracts: Contracts): { readonly address: readonly string[]; readonly topics: readonly (readonly string[])[] } {
+export function eventFilter(contracts: Contracts): {
+  readonly address: readonly string[];
+  readonly topics: readonly (readonly string[])[];
+} {
   return {
     address: [...new Set(shapes.map(({ contract }) => contracts[contract]))],
     topics: [shapes.map(({ topic }) => topic)],
@@ -79,14 +92,16 @@ export function eventFilter(contracts: Contracts): { readonly address: readonly 
 }
 
 /**
- * The decoded event; undefined for an event that the exchange does not read, and for an event of another contract. Throws
- * UndecodableEvent.
+ * The decoded event; undefined for an event that the exchange does not read, and for an event of another contract.
+ * Throws UndecodableEvent.
  */
 export function readEvent(contracts: Contracts, raw: RawChainEvent): ChainEvent | undefined {
   const shape = shapes.find(({ contract, topic }) => topic === raw.topics[0] && contracts[contract] === raw.address);
   if (shape === undefined) return undefined;
   try {
-    return { name: shape.name, args: { ...readTopics(shape, raw), ...read(shape.rest, raw.data) } } as unknown as ChainEvent;
+    return {
+      name: shape.name, args: { ...readTopics(shape, raw), ...read(shape.rest, raw.data) },
+    } as unknown as ChainEvent;
   } catch (cause) {
     if (!(cause instanceof MalformedData)) throw cause;
     throw new UndecodableEvent(shape.name, { cause });

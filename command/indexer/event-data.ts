@@ -1,4 +1,7 @@
-/** Decodes event data strictly: only the ABI types that the contracts' events use, more than ten times as fast as a general decoder. */
+/**
+ * Decodes event data strictly: only the ABI types that the contracts' events use, more than ten times as fast as a
+ * general decoder.
+ */
 
 /** A value does not have the form of its type, or lies beyond the end of the data. */
 export class MalformedData extends Error {}
@@ -7,9 +10,9 @@ const WORD = 64;
 const text = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Decodes a tuple of `address`, `bytes32`, `bool`, `uint8` to `uint256`, `int64`, `uint256[]` and `string` (Solidity's "Contract ABI
- * Specification"). Returns lower-case hex, bigint, boolean, array or text; invalid UTF-8 becomes U+FFFD. `data` is lower-case hex with
- * `0x`. Throws MalformedData.
+ * Decodes a tuple of `address`, `bytes32`, `bool`, `uint8` to `uint256`, `int64`, `uint256[]` and `string` (Solidity's
+ * "Contract ABI Specification"). Returns lower-case hex, bigint, boolean, array or text; invalid UTF-8 becomes U+FFFD.
+ * `data` is lower-case hex with `0x`. Throws MalformedData.
  */
 export function decodeEventData(types: readonly string[], data: string): unknown[] {
   const hex = data.slice(2);
@@ -50,7 +53,10 @@ function uint(word: string, bits: number): bigint {
   return value;
 }
 
-/** Where an array's elements of `width` hex digits begin, and how many there are. Throws MalformedData unless all are within the data. */
+/**
+ * Where an array's elements of `width` hex digits begin, and how many there are. Throws MalformedData unless all are
+ * within the data.
+ */
 function arrayAt(hex: string, offset: string, width: number): { start: number; length: number } {
   const at = uint(offset, 256) * 2n;
   if (at > BigInt(hex.length)) throw new MalformedData('an offset points beyond the data');

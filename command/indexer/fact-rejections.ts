@@ -10,9 +10,9 @@ export interface WrittenFact {
 }
 
 /**
- * Rejections that are no reason for an alert: anybody can cause them on the chain, or they come from the time before this history began
- * (unknown orders), or they concern a quick market of an impossible length. Every other rejection means that the chain and the history
- * contradict each other.
+ * Rejections that are no reason for an alert: anybody can cause them on the chain, or they come from the time before
+ * this history began (unknown orders), or they concern a quick market of an impossible length. Every other rejection
+ * means that the chain and the history contradict each other.
  */
 const HARMLESS: Readonly<Record<FactCommand['kind'], readonly RejectionCode[]>> = {
   OpenMarket: ['invalid_expiration'], CancelOrder: ['unknown_order', 'not_order_owner', 'already_filled'], CancelOrdersBelow: ['nonce_cancelled'],
@@ -23,7 +23,10 @@ const HARMLESS: Readonly<Record<FactCommand['kind'], readonly RejectionCode[]>> 
 /** Alerts per batch; further ones are only counted. */
 const MAX_ALERTS = 10;
 
-/** Reports an alert per fact that should not have been rejected, and one info for all harmless rejections. Known facts are not reported. */
+/**
+ * Reports an alert per fact that should not have been rejected, and one info for all harmless rejections. Known facts
+ * are not reported.
+ */
 export function reportRejections(chainId: number, written: readonly WrittenFact[], report: Report): void {
   const harmless = new Map<string, number>();
   let alerts = 0;

@@ -1,4 +1,7 @@
-/** Appends facts to the history as commands, in the chain's order. Sends each batch only once the previous one is durable. */
+/**
+ * Appends facts to the history as commands, in the chain's order. Sends each batch only once the previous one is
+ * durable.
+ */
 import { encodeCommand, MalformedRecord, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import { fittingRecords } from '../../engine/log/appender.js';
 import { RecordTooLarge, type NewRecord } from '../../engine/log/log.js';
@@ -13,9 +16,9 @@ export interface FactWriterOptions {
   /** How far the engine has recorded the chain. */
   readonly cursor: () => ChainCursor | undefined;
   /**
-   * Appends all records to the commands, in this order and at consecutive positions, or none of them. Resolves with the position of the
-   * first once they are durable. A group commit that splits them is not enough: if only the second part were written, the engine would
-   * take the facts of the first part as known.
+   * Appends all records to the commands, in this order and at consecutive positions, or none of them. Resolves with the
+   * position of the first once they are durable. A group commit that splits them is not enough: if only the second part
+   * were written, the engine would take the facts of the first part as known.
    */
   readonly append: (records: readonly NewRecord[]) => Promise<number>;
   /** Resolves when the engine has decided the command at a position; `id` is that of the command's record. */
@@ -26,9 +29,9 @@ export interface FactWriterOptions {
 
 export interface FactWriter {
   /**
-   * Resolves when the engine has recorded the facts and knows that it has all facts up to the block `end`. Leaves out facts that the
-   * engine already has, and reports those that it rejects. Rejects as `append` and `outcomeOf` do; the caller then writes the same
-   * facts again, and the engine recognises the repeated ones.
+   * Resolves when the engine has recorded the facts and knows that it has all facts up to the block `end`. Leaves out
+   * facts that the engine already has, and reports those that it rejects. Rejects as `append` and `outcomeOf` do; the
+   * caller then writes the same facts again, and the engine recognises the repeated ones.
    */
   write(facts: readonly Fact[], end: BlockName): Promise<void>;
 }
@@ -80,7 +83,8 @@ export function createFactWriter({ chainId, cursor, append, outcomeOf, now, repo
       // A failed earlier call may have written a batch: wait for its outcomes, so that its facts count as known.
       await decided();
       const { nextBlock, nextLog } = cursor() ?? { nextBlock: 0, nextLog: 0 };
-      const isNew = ({ command: { fact } }: Fact) => fact.block > nextBlock || (fact.block === nextBlock && fact.logIndex >= nextLog);
+      const isNew = ({ command: { fact } }: Fact) => (
+        fact.block > nextBlock || (fact.block === nextBlock && fact.logIndex >= nextLog));
       const advance: FactRecord = {
         id: recordId(`chain:${chainId}:${end.hash}:end`),
         data: encodeCommand({ kind: 'AdvanceChain', v: 1, at: now(), chainId, block: end.number, blockHash: end.hash }),

@@ -1,4 +1,7 @@
-/** Turns chain events into the commands that record them, in the chain's order. Pure: the same events always give the same facts. */
+/**
+ * Turns chain events into the commands that record them, in the chain's order. Pure: the same events always give the
+ * same facts.
+ */
 import type { Command } from '../../engine/records/commands.js';
 import { CATEGORIES, NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
 import type { RawChainEvent } from '../chain/block-range.js';
@@ -18,7 +21,10 @@ export interface Fact {
   readonly fill?: ChainFill;
 }
 
-/** A position of the history and the digest at it, as a settlement transaction recorded them on the chain (HistoryAnchored). */
+/**
+ * A position of the history and the digest at it, as a settlement transaction recorded them on the chain
+ * (HistoryAnchored).
+ */
 export interface Anchor {
   readonly position: bigint;
   readonly digest: string;
@@ -32,7 +38,10 @@ export interface Anchor {
 export interface Facts {
   readonly facts: readonly Fact[];
   readonly anchors: readonly Anchor[];
-  /** What the quick resolver says of its resolutions, also of markets that nobody knows. Each market's ResolveMarket is among the facts. */
+  /**
+   * What the quick resolver says of its resolutions, also of markets that nobody knows. Each market's ResolveMarket is
+   * among the facts.
+   */
   readonly resolutions: readonly ChainResolution[];
   /** One text per event of the exchange's contracts that could not be recorded: somebody must look. */
   readonly alerts: readonly string[];
@@ -47,10 +56,15 @@ export interface FactsContext {
   readonly isKnownMarket: (marketId: string) => boolean;
 }
 
-/** The facts of chain events, which come in chain order. Skips events of other contracts, events that are not read, and removed ones. */
+/**
+ * The facts of chain events, which come in chain order. Skips events of other contracts, events that are not read, and
+ * removed ones.
+ */
 export function factsOf(events: readonly RawChainEvent[], context: FactsContext): Facts {
   const { chain } = context;
-  const found = { facts: [] as Fact[], anchors: [] as Anchor[], resolutions: [] as ChainResolution[], alerts: [] as string[] };
+  const found = {
+    facts: [] as Fact[], anchors: [] as Anchor[], resolutions: [] as ChainResolution[], alerts: [] as string[],
+  };
   const reader = createReader(context, quickTerms(chain, events));
   let moved: ChainFill['moved'];
   for (const raw of events) {
@@ -59,7 +73,9 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
       const event = readEvent(chain.contracts, raw);
       if (event?.name === 'HistoryAnchored') {
         const { txHash, block, blockHash, logIndex } = raw;
-        found.anchors.push({ position: event.args.position, digest: event.args.digest, txHash, block, blockHash, logIndex });
+        found.anchors.push({
+          position: event.args.position, digest: event.args.digest, txHash, block, blockHash, logIndex,
+        });
       } else if (event?.name === 'QuickMarketResolved') {
         found.resolutions.push(chainResolution(event.args, raw));
       } else if (event !== undefined) {
@@ -99,7 +115,9 @@ function fillOf(event: ChainEvent, { block, logIndex, txHash }: RawChainEvent, m
   }
 }
 
-/** No command can express the event. Without a `meaning`, its contract is not the one that this program was written for. */
+/**
+ * No command can express the event. Without a `meaning`, its contract is not the one that this program was written for.
+ */
 class Unrecordable extends Error {
   constructor(what: string, readonly meaning?: string) {
     super(what);
@@ -122,7 +140,10 @@ const CULPRITS: readonly Culprit[] = ['buyer', 'seller', 'both'];
 
 type QuickTerms = ChainEventArgs['QuickMarketCreated'];
 
-/** What the quick markets of these events are about: the event that tells it comes after MarketCreated, in the same transaction. */
+/**
+ * What the quick markets of these events are about: the event that tells it comes after MarketCreated, in the same
+ * transaction.
+ */
 function quickTerms({ contracts }: Chain, events: readonly RawChainEvent[]): ReadonlyMap<string, QuickTerms> {
   const terms = new Map<string, QuickTerms>();
   for (const raw of events) {
@@ -170,7 +191,8 @@ function createReader(
       case 'PayoutRedemption': {
         const { redeemer: user, collateralToken, parentCollectionId, conditionId: marketId, payout } = event.args;
         // Anybody can redeem a known condition with a collateral token that they made themselves.
-        const isOurs = collateralToken === contracts.collateral && parentCollectionId === ZERO_BYTES32 && isKnownMarket(marketId);
+        const isOurs = collateralToken === contracts.collateral && parentCollectionId === ZERO_BYTES32
+          && isKnownMarket(marketId);
         return isOurs ? { ...head, kind: 'RecordRedemption', marketId, user, payout: String(payout), txHash, fact } : undefined;
       }
       case 'ConditionResolution': {
@@ -230,8 +252,8 @@ function proposal(args: ChainEventArgs['ResolutionProposed']) {
 }
 
 /**
- * Amounts by token, each token once. The sums stay below 2^256, since nobody has more shares than there are. The exception is a
- * transfer to oneself, which is never recorded.
+ * Amounts by token, each token once. The sums stay below 2^256, since nobody has more shares than there are. The
+ * exception is a transfer to oneself, which is never recorded.
  */
 function itemsOf(event: Extract<ChainEvent, { name: 'TransferSingle' | 'TransferBatch' }>): { token: string; amount: string }[] {
   const [ids, values] = event.name === 'TransferSingle' ? [[event.args.id], [event.args.value]] : [event.args.ids, event.args.values];

@@ -24,7 +24,9 @@ export async function senderOf(txHash: string, rpc: Rpc): Promise<string> {
 const MAX_NAMED = 20;
 
 /** A sentence that names the other transactions of `places` which do the same; empty when there is none. */
-export function othersText(txHash: string, places: readonly { readonly txHash: string; readonly block: number }[]): string {
+export function othersText(
+  txHash: string, places: readonly { readonly txHash: string; readonly block: number }[],
+): string {
   const further = [...new Set(places.map((each) => each.txHash))].filter((each) => each !== txHash);
   if (further.length === 0) return '';
   const rest = further.length > MAX_NAMED ? ` and ${further.length - MAX_NAMED} more` : '';

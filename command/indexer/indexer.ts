@@ -1,4 +1,7 @@
-/** Follows a chain's final blocks and records what the exchange's contracts did: each fact once, in order, also across failures. */
+/**
+ * Follows a chain's final blocks and records what the exchange's contracts did: each fact once, in order, also across
+ * failures.
+ */
 import { startRounds } from '../../engine/reactor.js';
 import { createBell, orAborted } from '../../engine/waiting.js';
 import { ChainUnavailable, onOneNode, type Chain, type Rpc } from '../chain/chain.js';
@@ -23,9 +26,14 @@ export interface IndexerOptions
   readonly advanceEvery?: number;
   /** The same by time, in milliseconds. Default 15 s. */
   readonly advanceEveryMs?: number;
-  /** An alert is reported when the chain has had no new block for this time. Default 2 min; Infinity for a chain with blocks on demand. */
+  /**
+   * An alert is reported when the chain has had no new block for this time. Default 2 min; Infinity for a chain with
+   * blocks on demand.
+   */
   readonly stalledAfterMs?: number;
-  /** The first pause after an error; each further pause is twice as long, up to the longest. Default 250 ms and 30 s. */
+  /**
+   * The first pause after an error; each further pause is twice as long, up to the longest. Default 250 ms and 30 s.
+   */
   readonly retryMs?: number;
   readonly longestRetryMs?: number;
 }
@@ -44,9 +52,15 @@ export interface IndexerStatus {
   readonly rangeBlocks: number;
   /** The chain has had no new block for too long. */
   readonly stalled: boolean;
-  /** When a range was last read, or a look at the chain last succeeded, in milliseconds since the Unix epoch; undefined before the first. */
+  /**
+   * When a range was last read, or a look at the chain last succeeded, in milliseconds since the Unix epoch; undefined
+   * before the first.
+   */
   readonly lookedAtMs: number | undefined;
-  /** Failed tries in a row; `lastError` is the reason of the last one, or that a node answers and is behind what was read before. */
+  /**
+   * Failed tries in a row; `lastError` is the reason of the last one, or that a node answers and is behind what was
+   * read before.
+   */
   readonly failures: number;
   readonly lastError: string | undefined;
   /** The quick markets that the chain has resolved otherwise than the engine, since the start: a text each. */
@@ -58,11 +72,14 @@ export interface IndexerStatus {
 export interface Indexer {
   status(): IndexerStatus;
   /**
-   * Resolves when the history has reached the latest block that is final now. Throws ChainUnavailable when the nodes cannot be
-   * asked, and when the indexer has stopped.
+   * Resolves when the history has reached the latest block that is final now. Throws ChainUnavailable when the nodes
+   * cannot be asked, and when the indexer has stopped.
    */
   advanceNow(): Promise<void>;
-  /** Resolves when the indexer has ended: after `signal`, once no append is under way, or when it has stopped for good (see the status). */
+  /**
+   * Resolves when the indexer has ended: after `signal`, once no append is under way, or when it has stopped for good
+   * (see the status).
+   */
   readonly done: Promise<void>;
 }
 
@@ -90,7 +107,8 @@ export function runIndexer(options: IndexerOptions): Indexer {
   const scan = createScan({
     ...options, rpc, writer, digestAt: (position) => orAborted(options.digestAt(position), signal),
     caughtUp: () => orAborted(options.caughtUp(), signal),
-    rangeBlocks: options.rangeBlocks ?? 2_000, advanceEvery: options.advanceEvery ?? 10_000, advanceEveryMs: options.advanceEveryMs ?? 15_000,
+    rangeBlocks: options.rangeBlocks ?? 2_000, advanceEvery: options.advanceEvery ?? 10_000,
+    advanceEveryMs: options.advanceEveryMs ?? 15_000,
   });
   const head = watchHead({
     chain, recorded: options.cursor()?.block ?? -1, now, report, stalledAfterMs: options.stalledAfterMs ?? 120_000,
@@ -107,7 +125,8 @@ export function runIndexer(options: IndexerOptions): Indexer {
       const finalBlock = latestBlock === undefined ? undefined : latestBlock - chain.confirmations;
       const nextBlock = scan.next();
       return {
-        chainId: chain.chainId, latestBlock, finalBlock, nextBlock, lagBlocks: Math.max(0, (finalBlock ?? -1) + 1 - nextBlock),
+        chainId: chain.chainId, latestBlock, finalBlock, nextBlock,
+        lagBlocks: Math.max(0, (finalBlock ?? -1) + 1 - nextBlock),
         rangeBlocks: scan.rangeBlocks(), contradicted: scan.contradicted(), stalled: head.stalled(),
         ...problem, lastError: problem.lastError?.message ?? head.behind(),
       };
@@ -145,7 +164,9 @@ interface Parts {
 
 /** Reads the chain again and again until the signal aborts or the chain contradicts the history. */
 async function follow(parts: Parts): Promise<void> {
-  const { options: { chain, signal, report, random, pollMs = 1_000, retryMs = 250, longestRetryMs = 30_000 }, callers, problem } = parts;
+  const {
+    options: { chain, signal, report, random, pollMs = 1_000, retryMs = 250, longestRetryMs = 30_000 }, callers, problem,
+  } = parts;
   const { done } = startRounds({
     round: () => look(parts).catch((error: unknown) => { throw failed(error, parts); }),
     rest: () => callers.next(pollMs, signal),
@@ -185,8 +206,8 @@ function failed(thrown: unknown, { options: { chain, signal }, callers, head, pr
 }
 
 /**
- * Reads up to the latest final block. With `advance`, the history records that block even without facts. Resolves with false when
- * `advance` is asked for and no block after the recorded facts is final yet.
+ * Reads up to the latest final block. With `advance`, the history records that block even without facts. Resolves with
+ * false when `advance` is asked for and no block after the recorded facts is final yet.
  */
 async function pass(parts: Parts, advance: boolean): Promise<boolean> {
   const { options: { chain, now, signal }, rpc, scan, head, problem } = parts;
@@ -205,8 +226,8 @@ async function pass(parts: Parts, advance: boolean): Promise<boolean> {
 }
 
 /**
- * At the first look: a chain that makes blocks on demand does not get back by itself what it lacks of the recorded blocks, so nobody is to wait
- * for that.
+ * At the first look: a chain that makes blocks on demand does not get back by itself what it lacks of the recorded
+ * blocks, so nobody is to wait for that.
  */
 function refuseLostBlocks(latest: number, { options: { chain, cursor, stalledAfterMs } }: Parts): void {
   const { block: recorded = -1 } = cursor() ?? {};
@@ -227,8 +248,9 @@ interface HeadWatch {
 }
 
 /**
- * Reports a chain without new blocks, and a node that is behind a block that was final before or `recorded` by an earlier process. A node
- * may be behind blocks that were not final: another node answers, or a reorganisation is under way.
+ * Reports a chain without new blocks, and a node that is behind a block that was final before or `recorded` by an
+ * earlier process. A node may be behind blocks that were not final: another node answers, or a reorganisation is under
+ * way.
  */
 function watchHead({ chain: { chainId, confirmations }, recorded, now, report, stalledAfterMs }: {
   chain: Chain; recorded: number; now: () => number; report: IndexerOptions['report']; stalledAfterMs: number;

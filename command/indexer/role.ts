@@ -1,4 +1,7 @@
-/** The indexer role: records what the exchange's contracts did in the final blocks of each chain. Without a chain, opens the catalogue's markets. */
+/**
+ * The indexer role: records what the exchange's contracts did in the final blocks of each chain. Without a chain, opens
+ * the catalogue's markets.
+ */
 import { CannotStart } from '../../engine/cannot-start.js';
 import type { Log } from '../../engine/log/log.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
@@ -53,7 +56,9 @@ interface RunningIndexer {
 const OUTCOME_POLL_MS = 50;
 
 /** Resolves when the chain's final blocks are recorded, or at once when the chain cannot be reached. */
-async function startIndexer(access: ChainAccess, { log, replica, clock, timings }: IndexerPorts): Promise<RunningIndexer> {
+async function startIndexer(
+  access: ChainAccess, { log, replica, clock, timings }: IndexerPorts,
+): Promise<RunningIndexer> {
   const { chain, configured: { pollMs, stalledAfterMs }, rpc, report } = access;
   const { chainId } = chain;
   const now = () => clock.now();
@@ -71,7 +76,9 @@ async function startIndexer(access: ChainAccess, { log, replica, clock, timings 
     });
   });
   return {
-    chainId, state: createIndexerState({ chain, now, indexer: () => started?.status(), startAttempts: () => access.startAttempts() }),
+    chainId, state: createIndexerState({
+      chain, now, indexer: () => started?.status(), startAttempts: () => access.startAttempts(),
+    }),
     advance() { started?.advanceNow().catch(() => undefined); },
     async stop() {
       stopping.abort();
@@ -81,7 +88,9 @@ async function startIndexer(access: ChainAccess, { log, replica, clock, timings 
 }
 
 /** Opens the markets of the catalogue that the history does not have. */
-async function openCatalogue({ catalogue, keccak256, log, replica: { view, outcomeOf }, clock }: IndexerPorts): Promise<void> {
+async function openCatalogue({
+  catalogue, keccak256, log, replica: { view, outcomeOf }, clock,
+}: IndexerPorts): Promise<void> {
   await openMissingMarkets({
     catalogue: await catalogue.read(), chainId: catalogue.chainId, keccak256, outcomeOf, now: () => clock.now(),
     isKnown: (marketId) => view.market(marketId) !== undefined, append: (record) => log.append('commands', [record]),
@@ -90,7 +99,8 @@ async function openCatalogue({ catalogue, keccak256, log, replica: { view, outco
 
 /** What the indexer of a chain reads and writes of the history. */
 export function historyOf(
-  chainId: number, { log, replica, signal }: { readonly log: Log; readonly replica: Replica; readonly signal: AbortSignal },
+  chainId: number,
+  { log, replica, signal }: { readonly log: Log; readonly replica: Replica; readonly signal: AbortSignal },
 ): Pick<IndexerOptions, 'cursor' | 'view' | 'caughtUp' | 'isKnownToken' | 'isKnownMarket' | 'append' | 'outcomeOf' | 'digestAt'> {
   const { view, outcomeOf } = replica;
   return {

@@ -26,10 +26,12 @@ export interface Looking {
 }
 
 /**
- * Looks at the chain. Throws what Rpc throws, and an error for a chain without EIP-1559. The proof of a doubtful count is asked of all nodes, so
- * it is not bound to the node that showed the rest.
+ * Looks at the chain. Throws what Rpc throws, and an error for a chain without EIP-1559. The proof of a doubtful count
+ * is asked of all nodes, so it is not bound to the node that showed the rest.
  */
-export async function lookAt(rpc: LaneRpc, { address, openTransactions, confirmations, isDoubtful }: Looking): Promise<LaneView> {
+export async function lookAt(
+  rpc: LaneRpc, { address, openTransactions, confirmations, isDoubtful }: Looking,
+): Promise<LaneView> {
   const [seen, priorityFeePerGas] = await Promise.all([
     onOneNode(rpc, (node) => lookAtNode(node, { address, openTransactions, confirmations })), tipOfNodes(rpc),
   ]);
@@ -59,7 +61,10 @@ async function lookAtNode(node: Rpc, { address, openTransactions, confirmations 
   return { head, count, receipts, baseFeePerGas: BigInt(block.baseFeePerGas), blockGasLimit: BigInt(block.gasLimit) };
 }
 
-/** Asks for the count at the final block and at each node. A pruned node may not have that block's state: then `finalCount` is undefined. */
+/**
+ * Asks for the count at the final block and at each node. A pruned node may not have that block's state: then
+ * `finalCount` is undefined.
+ */
 async function prove(rpc: LaneRpc, { address, block }: { address: string; block: number }): Promise<Proof> {
   const [final, each] = await Promise.all([
     rpc.request<string>('eth_getTransactionCount', [address, `0x${block.toString(16)}`]).catch((error: unknown) => {
@@ -74,7 +79,9 @@ async function prove(rpc: LaneRpc, { address, block }: { address: string; block:
 /** A node that has not told its tip by then is left out. */
 const TIP_MS = 1_000;
 
-/** The median of what the nodes suggest, the lower one of two: a single node that lies cannot make transactions dear. */
+/**
+ * The median of what the nodes suggest, the lower one of two: a single node that lies cannot make transactions dear.
+ */
 async function tipOfNodes(rpc: LaneRpc): Promise<bigint> {
   const told = await rpc.each?.<unknown>('eth_maxPriorityFeePerGas', [], TIP_MS) ?? [];
   const tips = told.flatMap((tip) => quantityOf(tip) ?? []).sort((a, b) => a - b);
@@ -92,8 +99,14 @@ export async function priorityFee(rpc: Rpc): Promise<bigint> {
   }
 }
 
-/** Sends the signed bytes to a node. `detail` is the node's text. Throws ChainUnavailable; a node may have accepted them all the same. */
-export async function broadcast(rpc: Rpc, raw: string): Promise<{ readonly answer: BroadcastAnswer; readonly detail: string }> {
+/**
+ * Sends the signed bytes to a node. `detail` is the node's text. Throws ChainUnavailable; a node may have accepted them
+ * all the same.
+ */
+export async function broadcast(rpc: Rpc, raw: string): Promise<{
+  readonly answer: BroadcastAnswer;
+  readonly detail: string;
+}> {
   try {
     await rpc.request('eth_sendRawTransaction', [raw]);
     return { answer: 'accepted', detail: '' };
@@ -103,7 +116,10 @@ export async function broadcast(rpc: Rpc, raw: string): Promise<{ readonly answe
   }
 }
 
-/** Error texts of geth, erigon, nethermind, besu, reth and anvil, since nodes use codes differently. The first match counts. */
+/**
+ * Error texts of geth, erigon, nethermind, besu, reth and anvil, since nodes use codes differently. The first match
+ * counts.
+ */
 const MEANINGS: readonly (readonly [RegExp, BroadcastAnswer])[] = [
   [/already known|known transaction|already imported|already_?exists|already in (the )?(mem)?pool|AlreadyKnown|same hash was already/i, 'accepted'],
   [/nonce (is )?(too low|below|too old)|OldNonce|invalid nonce.*too low|nonce has already been used/i, 'nonce too low'],

@@ -17,13 +17,18 @@ export interface TransactionSignature {
   readonly s: string;
 }
 
-/** The typed transaction (EIP-2718, type 2) without value and access list: the bytes to sign, or, with the signature, the bytes to send. */
+/**
+ * The typed transaction (EIP-2718, type 2) without value and access list: the bytes to sign, or, with the signature,
+ * the bytes to send.
+ */
 export function serializeTransaction(transaction: FeeTransaction, signature?: TransactionSignature): Buffer {
   const { chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, to, data } = transaction;
   const items = [
     ...[chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit].map((value) => item(integer(BigInt(value)))),
     item(bytes(to)), item(integer(0n)), item(bytes(data)), EMPTY_LIST,
-    ...signature === undefined ? [] : [BigInt(signature.yParity), BigInt(signature.r), BigInt(signature.s)].map((value) => item(integer(value))),
+    ...signature === undefined
+      ? []
+      : [BigInt(signature.yParity), BigInt(signature.r), BigInt(signature.s)].map((value) => item(integer(value))),
   ];
   const length = items.reduce((sum, each) => sum + each.length, 0);
   return Buffer.concat([TYPE, header(length, 0xc0), ...items]);

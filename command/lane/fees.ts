@@ -28,15 +28,20 @@ export function freshFees({ baseFeePerGas, priorityFeePerGas }: FeeMarket, limit
 }
 
 /**
- * Fees of a replacement: both raised by at least an eighth, which every node accepts (most require a tenth), and at least as high as those
- * of a new transaction. When a node has asked for more (`isUnderpriced`), the priority fee is doubled: where a few wei were offered, the fee
- * limit would be reached by eighths long before the tip is one that the node takes. Undefined when the limit does not allow that.
+ * Fees of a replacement: both raised by at least an eighth, which every node accepts (most require a tenth), and at
+ * least as high as those of a new transaction. When a node has asked for more (`isUnderpriced`), the priority fee is
+ * doubled: where a few wei were offered, the fee limit would be reached by eighths long before the tip is one that the
+ * node takes. Undefined when the limit does not allow that.
  */
-export function replacementFees(previous: Fees, market: FeeMarket, limits: FeeLimits, isUnderpriced = false): Fees | undefined {
+export function replacementFees(
+  previous: Fees, market: FeeMarket, limits: FeeLimits, isUnderpriced = false,
+): Fees | undefined {
   const priority = raised(previous.maxPriorityFeePerGas);
   const least = {
     maxFeePerGas: raised(previous.maxFeePerGas),
-    maxPriorityFeePerGas: isUnderpriced ? larger(priority, smaller(2n * previous.maxPriorityFeePerGas, limits.maxFeePerGas)) : priority,
+    maxPriorityFeePerGas: isUnderpriced
+      ? larger(priority, smaller(2n * previous.maxPriorityFeePerGas, limits.maxFeePerGas))
+      : priority,
   };
   if (least.maxFeePerGas > limits.maxFeePerGas || least.maxPriorityFeePerGas > limits.maxFeePerGas) return undefined;
   const fresh = freshFees(market, limits);

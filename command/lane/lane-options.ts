@@ -15,8 +15,9 @@ export interface LaneOptions {
   readonly privateKey: string;
   readonly outbox: Outbox;
   /**
-   * Awaited after an attempt is recorded and before it is broadcast, at least once per attempt; after a restart again for attempts that are
-   * not known to be broadcast. While it fails, this attempt and those with later nonces are not broadcast, and it is called again.
+   * Awaited after an attempt is recorded and before it is broadcast, at least once per attempt; after a restart again
+   * for attempts that are not known to be broadcast. While it fails, this attempt and those with later nonces are not
+   * broadcast, and it is called again.
    */
   readonly announce: (attempt: Attempt, request: HeldRequest) => Promise<void>;
   /** Milliseconds of a clock that never goes back. */
@@ -63,8 +64,10 @@ export interface LanePolicy {
 
 /** 2^24 gas is EIP-7825's limit per transaction. */
 export const LANE_POLICY: LanePolicy = {
-  maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n, maxGasLimit: 1n << 24n, maxInFlight: 16, maxOpen: 1_000, pollMs: 1_000, idlePollMs: 1_000,
-  bumpAfterBlocks: 5, bumpAfterMs: 15_000, rebroadcastMs: 15_000, lostAfterMs: 60_000, gapAfterMs: 60_000, looks: 3, looksApartMs: 1_000,
+  maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n, maxGasLimit: 1n << 24n, maxInFlight: 16, maxOpen: 1_000,
+  pollMs: 1_000, idlePollMs: 1_000,
+  bumpAfterBlocks: 5, bumpAfterMs: 15_000, rebroadcastMs: 15_000, lostAfterMs: 60_000, gapAfterMs: 60_000, looks: 3,
+  looksApartMs: 1_000,
   backoff: { firstMs: 250, longestMs: 30_000 }, publishMs: 5_000,
 };
 

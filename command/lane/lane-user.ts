@@ -1,4 +1,7 @@
-/** A lane's user in Postgres: requests are rows, so they are durable, and the lane and its user may run in different processes. */
+/**
+ * A lane's user in Postgres: requests are rows, so they are durable, and the lane and its user may run in different
+ * processes.
+ */
 import type { Ending, HeldLaneUser, PublishedLaneState, LaneUser, LaneUserKey, RequestStatus, TrackedRequest } from './requests.js';
 import { USER_SQL } from './schema.js';
 import { openSession, type OutboxSession } from './session.js';
@@ -31,7 +34,9 @@ function heldLaneUser(session: OutboxSession, { chainId, key, purpose }: LaneUse
   let seenRings = -1;
   return {
     async ask(requests) {
-      const rows = requests.map(({ id, priority = 0, to, data, gasLimit, note = null }) => ({ id, priority, to, data, gas: String(gasLimit), note }));
+      const rows = requests.map(({ id, priority = 0, to, data, gasLimit, note = null }) => ({
+        id, priority, to, data, gas: String(gasLimit), note,
+      }));
       await session.query(USER_SQL.ask, [...whose, JSON.stringify(rows)]);
       session.wake({ channel: 'lane_asked', payload: `${chainId}:${key}` });
     },
@@ -68,8 +73,13 @@ interface TrackedRow {
   readonly tx_hashes: readonly string[] | null;
 }
 
-function readTracked({ id, note, status, reason, ending, asked_at_ms: askedAtMs, tx_hashes: txHashes }: TrackedRow): TrackedRequest {
-  return { id, note, status: readStatus(status, reason, ending), txHashes: txHashes ?? [], askedAtMs: Math.round(Number(askedAtMs)) };
+function readTracked({
+  id, note, status, reason, ending, asked_at_ms: askedAtMs, tx_hashes: txHashes,
+}: TrackedRow): TrackedRequest {
+  return {
+    id, note, status: readStatus(status, reason, ending), txHashes: txHashes ?? [],
+    askedAtMs: Math.round(Number(askedAtMs)),
+  };
 }
 
 function readStatus(status: TrackedRow['status'], reason: string | null, ending: Ending | null): RequestStatus {
@@ -93,7 +103,9 @@ function readState(row: StateRow): PublishedLaneState {
   return {
     address: row.address,
     blockGasLimit: row.block_gas_limit === null ? undefined : BigInt(row.block_gas_limit),
-    problem: row.problem === null ? undefined : { text: row.problem, sinceMs: Math.round(Number(row.problem_since_ms)) },
+    problem: row.problem === null
+      ? undefined
+      : { text: row.problem, sinceMs: Math.round(Number(row.problem_since_ms)) },
     seenAtMs: Math.round(Number(row.seen_at_ms)),
   };
 }

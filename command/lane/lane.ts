@@ -1,4 +1,7 @@
-/** Sends the transactions of one key: signs and records each request before it is broadcast, and follows it until it is final. */
+/**
+ * Sends the transactions of one key: signs and records each request before it is broadcast, and follows it until it is
+ * final.
+ */
 import { startReactor, type Reactor, type StandBy } from '../../engine/reactor.js';
 import type { ReportLevel } from '../../engine/report.js';
 import { createKeccak256 } from '../signing/typed-data.js';
@@ -12,8 +15,8 @@ import { OutboxUnavailable, UnsendableTransaction, type HeldRequest } from './re
 import { checkRequest, createSigner, type Payload, type Signer } from './signer.js';
 
 /**
- * Starts a lane. It stands by while another process holds it, then continues with what the outbox has recorded. Failures are reported and
- * retried. Throws an error for an invalid private key; the error does not show the key.
+ * Starts a lane. It stands by while another process holds it, then continues with what the outbox has recorded.
+ * Failures are reported and retried. Throws an error for an invalid private key; the error does not show the key.
  */
 export async function createLane({ privateKey, policy, signal, ...options }: LaneOptions): Promise<Lane> {
   const signer = createSigner({ chainId: options.chain.chainId, privateKey, keccak256: await createKeccak256() });
@@ -36,10 +39,16 @@ interface RunOptions extends Omit<LaneOptions, 'privateKey' | 'policy' | 'signal
   readonly policy: LanePolicy;
 }
 
-/** More than an empty transaction needs, since some chains add the cost of its bytes on another chain as gas. Unused gas is not paid for. */
+/**
+ * More than an empty transaction needs, since some chains add the cost of its bytes on another chain as gas. Unused gas
+ * is not paid for.
+ */
 const FILLER_GAS = 200_000n;
 
-/** An earlier address of the key's name, with its open transactions. They cannot be signed again, so their fees stay the same. */
+/**
+ * An earlier address of the key's name, with its open transactions. They cannot be signed again, so their fees stay the
+ * same.
+ */
 interface Former {
   readonly address: string;
   readonly held: HeldLane;
@@ -77,7 +86,8 @@ class LaneRun {
 
   status(): LaneStatus {
     return {
-      address: this.signer.address, holds: this.reactor.held() !== undefined, open: this.openTransactions.length, blockGasLimit: this.blockGasLimit,
+      address: this.signer.address, holds: this.reactor.held() !== undefined, open: this.openTransactions.length,
+      blockGasLimit: this.blockGasLimit,
       problem: this.problem(),
     };
   }
@@ -86,7 +96,9 @@ class LaneRun {
     this.stopping.abort(new Error('the lane has stopped'));
   }
 
-  /** Rounds until the lane stops: failures are reported and retried, since recorded transactions must not be abandoned. */
+  /**
+   * Rounds until the lane stops: failures are reported and retried, since recorded transactions must not be abandoned.
+   */
   private run(): Reactor<HeldLane> {
     const { signal } = this.stopping;
     const { policy: { backoff, pollMs, idlePollMs }, report } = this.options;
@@ -100,7 +112,9 @@ class LaneRun {
       },
       rest: async (held) => {
         await this.publish(held);
-        if (held.bell.rung() === rung) await held.bell.wait(signal, this.isIdle() ? Math.max(pollMs, idlePollMs) : pollMs);
+        if (held.bell.rung() === rung) {
+          await held.bell.wait(signal, this.isIdle() ? Math.max(pollMs, idlePollMs) : pollMs);
+        }
       },
       release: (held) => held.close(),
       isLoss: (error) => error instanceof OutboxUnavailable,
@@ -160,7 +174,9 @@ class LaneRun {
     }
     if (ended.length > 0) await this.conclude(held, ended);
     for (const nonce of await this.recordNew(held, this.places(view), view)) due.add(nonce);
-    await this.broadcastAll(held, this.openTransactions.filter(({ transaction }) => due.has(transaction.nonce)), view.head);
+    await this.broadcastAll(
+      held, this.openTransactions.filter(({ transaction }) => due.has(transaction.nonce)), view.head,
+    );
     for (const former of this.former) await this.follow(former);
     this.former = this.former.filter(({ openTransactions: left }) => left.length > 0);
   }
@@ -174,7 +190,9 @@ class LaneRun {
     const { rpc, chain: { confirmations }, now } = this.options;
     const policy = { ...this.openPolicy, bumpAfterBlocks: Infinity };
     const isDoubtful = (): boolean => former.openTransactions.some(({ unexplained }) => unexplained !== undefined);
-    const view = await lookAt(rpc, { address: former.address, openTransactions: former.openTransactions, confirmations, isDoubtful });
+    const view = await lookAt(
+      rpc, { address: former.address, openTransactions: former.openTransactions, confirmations, isDoubtful },
+    );
     const { openTransactions, actions } = decide(former.openTransactions, view, policy, now());
     former.openTransactions = openTransactions;
     for (const action of actions) {
@@ -211,7 +229,9 @@ class LaneRun {
   private async replace(held: HeldLane, { nonce, fees }: { nonce: number; fees: Fees }): Promise<void> {
     for (const open of this.openTransactions.filter(({ transaction }) => transaction.nonce === nonce)) {
       const { transaction } = open;
-      const attempt = { ...this.signer.sign({ nonce, request: this.payloadOf(transaction), fees }), fees, broadcast: false };
+      const attempt = {
+        ...this.signer.sign({ nonce, request: this.payloadOf(transaction), fees }), fees, broadcast: false,
+      };
       await held.recordAttempt(transaction, attempt);
       this.put(replaced(open, { ...transaction, attempts: [...transaction.attempts, attempt] }, this.options.now()));
     }
@@ -219,7 +239,8 @@ class LaneRun {
 
   private async conclude(held: HeldLane, ended: readonly NonceEnding[]): Promise<void> {
     const nonces = new Set(ended.map(({ nonce }) => nonce));
-    const over = this.openTransactions.filter(({ transaction }) => nonces.has(transaction.nonce)).map(({ transaction }) => transaction);
+    const over = this.openTransactions.filter(({ transaction }) => nonces.has(transaction.nonce))
+      .map(({ transaction }) => transaction);
     await held.markOver(ended.map(({ nonce, ending }) => ({ nonce, ending })), purposesOf(over));
     this.openTransactions = this.openTransactions.filter(({ transaction }) => !nonces.has(transaction.nonce));
     for (const { attempts } of over) for (const { txHash } of attempts) this.announced.delete(txHash);
@@ -240,17 +261,22 @@ class LaneRun {
     const fees = freshFees(view, this.openPolicy.limits);
     const transactions = nonces.map((nonce, i): LaneTransaction => {
       const request = requests[i];
-      return { nonce, request, attempts: [{ ...this.signer.sign({ nonce, request: this.payloadOf({ request }), fees }), fees, broadcast: false }] };
+      return { nonce, request, attempts: [{
+        ...this.signer.sign({ nonce, request: this.payloadOf({ request }), fees }), fees, broadcast: false,
+      }] };
     });
     await held.record(transactions);
     this.nextNonce = Math.max(this.nextNonce, ...nonces.map((nonce) => nonce + 1));
     const added = transactions.map((transaction) => opened(transaction, this.options.now()));
-    this.openTransactions = [...this.openTransactions, ...added].sort((a, b) => a.transaction.nonce - b.transaction.nonce);
+    this.openTransactions = [...this.openTransactions, ...added]
+      .sort((a, b) => a.transaction.nonce - b.transaction.nonce);
     return nonces;
   }
 
   /** The next requests that can be sent. Requests that can never be sent are refused. */
-  private async sendable(held: HeldLane, { most, blockGasLimit }: { most: number; blockGasLimit: bigint }): Promise<readonly HeldRequest[]> {
+  private async sendable(
+    held: HeldLane, { most, blockGasLimit }: { most: number; blockGasLimit: bigint },
+  ): Promise<readonly HeldRequest[]> {
     for (;;) {
       const requests = await held.waiting(most);
       const refusals = requests.flatMap((request) => {
@@ -277,8 +303,12 @@ class LaneRun {
     return request ?? { to: this.signer.address, data: '0x', gasLimit: FILLER_GAS };
   }
 
-  /** Announces the attempts, then broadcasts them. When an announcement fails, its attempt and all later nonces wait. */
-  private async broadcastAll(held: HeldLane, openTransactions: readonly OpenTransaction[], head: number): Promise<void> {
+  /**
+   * Announces the attempts, then broadcasts them. When an announcement fails, its attempt and all later nonces wait.
+   */
+  private async broadcastAll(
+    held: HeldLane, openTransactions: readonly OpenTransaction[], head: number,
+  ): Promise<void> {
     const { rpc, now } = this.options;
     const told = await Promise.allSettled(openTransactions.map((open) => this.announce(open)));
     const failure = told.find((result) => result.status === 'rejected');
@@ -286,7 +316,8 @@ class LaneRun {
     const accepted: string[] = [];
     try {
       for (const open of ready) {
-        // Each broadcast can take as long as the nodes' timeouts; recorded transactions are broadcast at the next start.
+        // Each broadcast can take as long as the nodes' timeouts; recorded transactions are broadcast at the next
+        // start.
         if (this.stopping.signal.aborted) break;
         const attempt = open.transaction.attempts.at(-1);
         if (attempt === undefined) continue;
@@ -308,7 +339,9 @@ class LaneRun {
 
   private async announce({ transaction: { request, attempts } }: OpenTransaction): Promise<void> {
     const attempt = attempts.at(-1);
-    if (attempt === undefined || request === undefined || attempt.broadcast || this.announced.has(attempt.txHash)) return;
+    if (attempt === undefined || request === undefined || attempt.broadcast || this.announced.has(attempt.txHash)) {
+      return;
+    }
     await this.options.announce({ txHash: attempt.txHash, raw: attempt.raw }, request);
     this.announced.add(attempt.txHash);
   }
@@ -318,20 +351,24 @@ class LaneRun {
     this.openTransactions = this.openTransactions.map((open) => {
       const { transaction } = open;
       if (!transaction.attempts.some(({ txHash }) => txHashes.includes(txHash))) return open;
-      const attempts = transaction.attempts.map((attempt) => txHashes.includes(attempt.txHash) ? { ...attempt, broadcast: true } : attempt);
+      const attempts = transaction.attempts
+        .map((attempt) => txHashes.includes(attempt.txHash) ? { ...attempt, broadcast: true } : attempt);
       return { ...open, transaction: { ...transaction, attempts } };
     });
   }
 
   private put(open: OpenTransaction): void {
-    this.openTransactions = this.openTransactions.map((other) => other.transaction.nonce === open.transaction.nonce ? open : other);
+    this.openTransactions = this.openTransactions
+      .map((other) => other.transaction.nonce === open.transaction.nonce ? open : other);
   }
 
   private problem(): string | undefined {
     return this.reactor.problem() ?? this.refusal ?? doubtOf(this.nonces);
   }
 
-  /** Publishes the state after each change and from time to time, so that users see that a process works on the lane. */
+  /**
+   * Publishes the state after each change and from time to time, so that users see that a process works on the lane.
+   */
   private async publish(held: HeldLane): Promise<void> {
     const { policy: { publishMs }, now } = this.options;
     const { blockGasLimit } = this;

@@ -1,6 +1,7 @@
 /**
- * Decides, as a pure function, which nonces new transactions take: normally the nonces after the recorded ones. A node's wrong answer must
- * not stop the lane or make it skip nonces. So a transaction count above the recorded nonces must be proved, and a gap that lasts is filled.
+ * Decides, as a pure function, which nonces new transactions take: normally the nonces after the recorded ones. A
+ * node's wrong answer must not stop the lane or make it skip nonces. So a transaction count above the recorded nonces
+ * must be proved, and a gap that lasts is filled.
  */
 import type { ReportLevel } from '../../engine/report.js';
 import type { OpenTransaction, LaneMoment, Proof, View } from './open-transactions.js';
@@ -72,7 +73,8 @@ export function isDoubtful(
 
 /** The nonces of new transactions after a look at the chain, the new memory, and what to report. */
 export function decideNonces(
-  before: NonceMemory, { view, records, policy, nowMs }: { view: View; records: NonceRecords; policy: NoncePolicy; nowMs: number },
+  before: NonceMemory,
+  { view, records, policy, nowMs }: { view: View; records: NonceRecords; policy: NoncePolicy; nowMs: number },
 ): NonceDecision {
   const { count } = view;
   const { nextNonce, openTransactions } = records;
@@ -102,10 +104,17 @@ interface Claiming {
   readonly nowMs: number;
 }
 
-/** The count is above the recorded nonces: somebody else used the key, or a node is wrong. No new transaction is made until that is known. */
-function decideClaim(before: NonceMemory, { view, next, records: { openTransactions }, policy, nowMs }: Claiming): NonceDecision {
+/**
+ * The count is above the recorded nonces: somebody else used the key, or a node is wrong. No new transaction is made
+ * until that is known.
+ */
+function decideClaim(
+  before: NonceMemory, { view, next, records: { openTransactions }, policy, nowMs }: Claiming,
+): NonceDecision {
   const known = before.claim !== undefined && before.claim.count <= view.count ? before.claim : undefined;
-  const claim = known ?? { count: view.count, since: { block: view.head, ms: nowMs }, looks: 0, countedAtMs: -Infinity, disproved: false };
+  const claim = known ?? {
+    count: view.count, since: { block: view.head, ms: nowMs }, looks: 0, countedAtMs: -Infinity, disproved: false,
+  };
   const agrees = doesAgree(claim, view, policy, nowMs);
   const counted = agrees ? counting(claim, policy, nowMs) : { ...claim, looks: 0 };
   const nodeCounts = view.proof?.nodeCounts ?? [];
@@ -121,13 +130,19 @@ function decideClaim(before: NonceMemory, { view, next, records: { openTransacti
   const reports = known === undefined
     ? [{ level: 'warn' as const, text: `a node counts ${claim.count} transactions of the key, ${next} are known: waits until it is certain` }]
     : [];
-  // A nonce that turns out to be used costs its request another try; a nonce that is left out would stop all later ones.
+  // A nonce that turns out to be used costs its request another try; a nonce that is left out would stop all later
+  // ones.
   const places: Places = disproved ? placesFrom(next, openTransactions, policy) : { kind: 'none' };
   return { memory: { ...before, claim: { ...counted, disproved } }, places, reports };
 }
 
-/** Whether this look supports the claim: the final block shows the count, or, without its state, the claim has lasted `confirmations` blocks. */
-function doesAgree({ count, since }: Seen, { head, proof }: View, { confirmations, gapAfterMs }: NoncePolicy, nowMs: number): boolean {
+/**
+ * Whether this look supports the claim: the final block shows the count, or, without its state, the claim has lasted
+ * `confirmations` blocks.
+ */
+function doesAgree(
+  { count, since }: Seen, { head, proof }: View, { confirmations, gapAfterMs }: NoncePolicy, nowMs: number,
+): boolean {
   if (proof === undefined || isContradicted(count, proof)) return false;
   if (proof.finalCount !== undefined && proof.finalCount >= count) return true;
   if (proof.finalCount === undefined) return head - since.block >= confirmations;
@@ -135,7 +150,10 @@ function doesAgree({ count, since }: Seen, { head, proof }: View, { confirmation
   return head === since.block && nowMs - since.ms >= gapAfterMs;
 }
 
-/** Whether the final block is later than the claim's first look, and the final block or another node does not show the count. */
+/**
+ * Whether the final block is later than the claim's first look, and the final block or another node does not show the
+ * count.
+ */
 function isDisproved({ count, since }: Seen, { head, proof }: View, { confirmations }: NoncePolicy): boolean {
   // One block more, since the count may come from a later block than the head of the same look.
   if (proof === undefined || head - since.block <= confirmations) return false;
@@ -171,12 +189,17 @@ function gapAt(
     return holes(from, next, openTransactions).length === 0 ? undefined : { ...before, count: from };
   }
   if (!wanted || proof?.nodeCounts.some((other) => other > count) === true) return undefined;
-  const since = before?.count === count ? before : { count, since: { block: head, ms: nowMs }, looks: 0, countedAtMs: -Infinity, lasts: false };
+  const since = before?.count === count
+    ? before
+    : { count, since: { block: head, ms: nowMs }, looks: 0, countedAtMs: -Infinity, lasts: false };
   const gap = counting(since, policy, nowMs);
   return { ...gap, lasts: gap.looks >= policy.looks && nowMs - gap.since.ms >= policy.gapAfterMs };
 }
 
-/** Whether later nonces are recorded but no open transaction has the chain's next nonce. A node that lags shows that as well. */
+/**
+ * Whether later nonces are recorded but no open transaction has the chain's next nonce. A node that lags shows that as
+ * well.
+ */
 function isGap(count: number, next: number, openTransactions: readonly OpenTransaction[]): boolean {
   return count < next && !openTransactions.some(({ transaction }) => transaction.nonce === count);
 }
@@ -190,7 +213,9 @@ function holes(from: number, next: number, openTransactions: readonly OpenTransa
 }
 
 /** As many nonces as there is room for. Transactions that are mined but not final do not count as in flight. */
-function placesFrom(first: number, openTransactions: readonly OpenTransaction[], { maxInFlight, maxOpen }: NoncePolicy): Places {
+function placesFrom(
+  first: number, openTransactions: readonly OpenTransaction[], { maxInFlight, maxOpen }: NoncePolicy,
+): Places {
   const unmined = openTransactions.filter(({ minedIn }) => minedIn === undefined).length;
   const count = Math.min(maxInFlight - unmined, maxOpen - openTransactions.length);
   return count > 0 ? { kind: 'next', first, count } : { kind: 'none' };

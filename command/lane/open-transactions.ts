@@ -1,4 +1,6 @@
-/** Decides what a lane does with its open transactions: a pure function of what is recorded and what the chain shows. */
+/**
+ * Decides what a lane does with its open transactions: a pure function of what is recorded and what the chain shows.
+ */
 import type { ReportLevel } from '../../engine/report.js';
 import { backoffMs, type Backoff } from '../../engine/waiting.js';
 import { replacementFees, type FeeLimits, type FeeMarket, type Fees } from './fees.js';
@@ -96,20 +98,29 @@ export type Action
 /** A node's answer to a broadcast. */
 export type BroadcastAnswer = 'accepted' | 'nonce too low' | 'underpriced' | 'unfunded' | 'refused';
 
-/** The open transaction for one that was just recorded, or found at a start. It is broadcast at once, even if a node already has it. */
+/**
+ * The open transaction for one that was just recorded, or found at a start. It is broadcast at once, even if a node
+ * already has it.
+ */
 export function opened(transaction: LaneTransaction, nowMs: number): OpenTransaction {
   return {
-    transaction, broadcastAtMs: nowMs, waitingSince: undefined, frontSince: undefined, refusals: 0, underpriced: false, atLimit: false,
+    transaction, broadcastAtMs: nowMs, waitingSince: undefined, frontSince: undefined, refusals: 0, underpriced: false,
+    atLimit: false,
     minedIn: undefined, unexplained: undefined,
   };
 }
 
 /** The open transaction with a new attempt, to be broadcast at once. */
 export function replaced(open: OpenTransaction, transaction: LaneTransaction, nowMs: number): OpenTransaction {
-  return { ...open, transaction, broadcastAtMs: nowMs, waitingSince: undefined, refusals: 0, underpriced: false, atLimit: false };
+  return {
+    ...open, transaction, broadcastAtMs: nowMs, waitingSince: undefined, refusals: 0, underpriced: false, atLimit: false,
+  };
 }
 
-/** The hashes whose receipts `decide` needs: of used nonces that were not seen mined before, and of those that should be final now. */
+/**
+ * The hashes whose receipts `decide` needs: of used nonces that were not seen mined before, and of those that should be
+ * final now.
+ */
 export function dueReceipts(
   openTransactions: readonly OpenTransaction[], { head, count }: Pick<View, 'head' | 'count'>, confirmations: number,
 ): string[] {
@@ -117,7 +128,10 @@ export function dueReceipts(
     .flatMap(({ transaction }) => transaction.attempts.map(({ txHash }) => txHash));
 }
 
-/** The open transactions after a look at the chain, and the actions to take, by nonce. Those that are over stay until the caller removes them. */
+/**
+ * The open transactions after a look at the chain, and the actions to take, by nonce. Those that are over stay until
+ * the caller removes them.
+ */
 export function decide(
   openTransactions: readonly OpenTransaction[], view: View, policy: OpenTransactionPolicy, nowMs: number,
 ): { readonly openTransactions: readonly OpenTransaction[]; readonly actions: readonly Action[] } {
@@ -128,9 +142,17 @@ export function decide(
   return { openTransactions: after, actions };
 }
 
-interface Deciding { readonly view: View; readonly policy: OpenTransactionPolicy; readonly nowMs: number; readonly actions: Action[] }
+interface Deciding {
+  readonly view: View;
+  readonly policy: OpenTransactionPolicy;
+  readonly nowMs: number;
+  readonly actions: Action[];
+}
 
-/** The nonce is used. If one of the attempts is mined, it is followed until it is final; if another transaction used the nonce, it is lost. */
+/**
+ * The nonce is used. If one of the attempts is mined, it is followed until it is final; if another transaction used the
+ * nonce, it is lost.
+ */
 function decideUsed(open: OpenTransaction, { view, policy, nowMs, actions }: Deciding): OpenTransaction {
   const { nonce, attempts } = open.transaction;
   const { confirmations } = policy;
@@ -149,7 +171,10 @@ function decideUsed(open: OpenTransaction, { view, policy, nowMs, actions }: Dec
   return { ...open, minedIn: undefined, unexplained };
 }
 
-/** Whether the nonce is used at the final block and by every node's count. One wrong answer must not give up a transaction that can be mined. */
+/**
+ * Whether the nonce is used at the final block and by every node's count. One wrong answer must not give up a
+ * transaction that can be mined.
+ */
 function isProven(nonce: number, proof: Proof | undefined): boolean {
   if (proof === undefined) return false;
   const { finalCount = Infinity, nodeCounts } = proof;
@@ -160,10 +185,14 @@ function isProven(nonce: number, proof: Proof | undefined): boolean {
 function decideUnused(before: OpenTransaction, { view, policy, nowMs, actions }: Deciding): OpenTransaction {
   const { nonce } = before.transaction;
   const now: LaneMoment = { block: view.head, ms: nowMs };
-  let open: OpenTransaction = { ...before, unexplained: undefined, frontSince: nonce === view.count ? before.frontSince ?? now : undefined };
+  let open: OpenTransaction = {
+    ...before, unexplained: undefined, frontSince: nonce === view.count ? before.frontSince ?? now : undefined,
+  };
   if (open.minedIn !== undefined) {
     actions.push({ kind: 'report', level: 'warn', text: `nonce ${nonce}: block ${open.minedIn} was reorganised away; the transaction is broadcast again` });
-    open = { ...open, minedIn: undefined, broadcastAtMs: nowMs, waitingSince: open.waitingSince === undefined ? undefined : now };
+    open = {
+      ...open, minedIn: undefined, broadcastAtMs: nowMs, waitingSince: open.waitingSince === undefined ? undefined : now,
+    };
   }
   if (wantsMore(open, { view, policy, nowMs })) {
     const fees = replacementFees(offerOf(open), view, policy.limits, open.underpriced);
@@ -182,8 +211,9 @@ function decideUnused(before: OpenTransaction, { view, policy, nowMs, actions }:
 }
 
 /**
- * Whether the latest attempt needs higher fees: the node asked for them, or the attempt has waited for too many blocks although its nonce is
- * next or its fee is below the base fee. Attempts behind an earlier nonce only wait for that one, so higher fees would not help.
+ * Whether the latest attempt needs higher fees: the node asked for them, or the attempt has waited for too many blocks
+ * although its nonce is next or its fee is below the base fee. Attempts behind an earlier nonce only wait for that one,
+ * so higher fees would not help.
  */
 function wantsMore(open: OpenTransaction, { view, policy, nowMs }: Omit<Deciding, 'actions'>): boolean {
   if (open.underpriced) return nowMs >= open.broadcastAtMs;
@@ -208,7 +238,8 @@ export function answered(
   if (answer === 'accepted' || answer === 'nonce too low') {
     return {
       open: {
-        ...open, refusals: 0, underpriced: false, broadcastAtMs: now.ms + policy.rebroadcastMs, waitingSince: open.waitingSince ?? now,
+        ...open, refusals: 0, underpriced: false, broadcastAtMs: now.ms + policy.rebroadcastMs,
+        waitingSince: open.waitingSince ?? now,
       },
     };
   }

@@ -1,4 +1,6 @@
-/** A lane's durable state in Postgres: its requests, and every transaction from before its broadcast until it is over. */
+/**
+ * A lane's durable state in Postgres: its requests, and every transaction from before its broadcast until it is over.
+ */
 import type { StandBy } from '../../engine/reactor.js';
 import type { Bell } from '../../engine/waiting.js';
 import type { Fees } from './fees.js';
@@ -18,8 +20,8 @@ export interface LaneKey {
 
 export interface Outbox {
   /**
-   * Resolves when this process alone holds the lane; stands by while another one does, and calls `standingBy` then. Throws
-   * OutboxUnavailable when Postgres cannot be reached, and the signal's reason.
+   * Resolves when this process alone holds the lane; stands by while another one does, and calls `standingBy` then.
+   * Throws OutboxUnavailable when Postgres cannot be reached, and the signal's reason.
    */
   hold(lane: LaneKey, standBy: StandBy): Promise<HeldLane>;
 }
@@ -112,12 +114,16 @@ function heldLane(session: OutboxSession, { chainId, key, address }: LaneKey): H
       return (await session.query<RequestRow>(LANE_SQL.waiting, [...byKey, limit])).map(readRequest);
     },
     async refuse(refusals) {
-      await session.query(LANE_SQL.refuse, [...byKey, JSON.stringify(refusals.map(({ request: { id }, reason }) => ({ id, reason })))]);
+      await session.query(
+        LANE_SQL.refuse, [...byKey, JSON.stringify(refusals.map(({ request: { id }, reason }) => ({ id, reason })))],
+      );
       tell(new Set(refusals.map(({ request }) => request.purpose)));
     },
     async record(transactions) {
       const rows = transactions.flatMap(({ nonce, request, attempts: [first] }) => (
-        first === undefined ? [] : [{ nonce, request: request?.id ?? null, hash: first.txHash, raw: first.raw, ...feeTexts(first.fees) }]));
+        first === undefined
+          ? []
+          : [{ nonce, request: request?.id ?? null, hash: first.txHash, raw: first.raw, ...feeTexts(first.fees) }]));
       await session.query(LANE_SQL.record, [...byAddress, JSON.stringify(rows)]);
       tell(purposesOf(transactions));
     },
@@ -132,7 +138,10 @@ function heldLane(session: OutboxSession, { chainId, key, address }: LaneKey): H
       tell(purposes);
     },
     async publish({ blockGasLimit, problem }) {
-      await session.query(LANE_SQL.publish, [...byKey, address, blockGasLimit === undefined ? null : String(blockGasLimit), problem ?? null]);
+      await session.query(
+        LANE_SQL.publish,
+        [...byKey, address, blockGasLimit === undefined ? null : String(blockGasLimit), problem ?? null],
+      );
     },
     close: () => session.close(),
   };
@@ -152,7 +161,9 @@ interface RequestRow {
   readonly note: unknown;
 }
 
-function readRequest({ id, purpose, priority, to_address: to, data, gas_limit: gasLimit, note }: RequestRow): HeldRequest {
+function readRequest({
+  id, purpose, priority, to_address: to, data, gas_limit: gasLimit, note,
+}: RequestRow): HeldRequest {
   return { id, purpose, priority, to, data, gasLimit: BigInt(gasLimit), note };
 }
 

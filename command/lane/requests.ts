@@ -11,7 +11,10 @@ export interface TransactionRequest {
   readonly note: unknown;
 }
 
-/** What requests are for. One process at a time owns a purpose on a chain; only the owner asks, lists and forgets its requests. */
+/**
+ * What requests are for. One process at a time owns a purpose on a chain; only the owner asks, lists and forgets its
+ * requests.
+ */
 export type Purpose = 'settlement' | 'relay' | 'keeper' | 'quick_market';
 
 /** A request as a user asks for it. */
@@ -64,9 +67,14 @@ export interface PublishedLaneState {
   readonly address: string;
   /** The block gas limit at the last look at the chain; undefined before the first. */
   readonly blockGasLimit: bigint | undefined;
-  /** What stops the lane at present, and since when, in milliseconds since the Unix epoch; undefined when nothing does. */
+  /**
+   * What stops the lane at present, and since when, in milliseconds since the Unix epoch; undefined when nothing does.
+   */
   readonly problem: { readonly text: string; readonly sinceMs: number } | undefined;
-  /** When a process that works on the lane last published this state, in milliseconds since the Unix epoch, by the database's clock. */
+  /**
+   * When a process that works on the lane last published this state, in milliseconds since the Unix epoch, by the
+   * database's clock.
+   */
   readonly seenAtMs: number;
 }
 
@@ -83,28 +91,37 @@ export type OpenLaneUser = (whose: LaneUserKey) => LaneUser;
 /** Requests of one purpose on one chain, which one process owns at a time. */
 export interface LaneUser {
   /**
-   * Resolves when this process alone owns the purpose on the chain; stands by while another one does. Throws OutboxUnavailable when
-   * Postgres cannot be reached, and the signal's reason.
+   * Resolves when this process alone owns the purpose on the chain; stands by while another one does. Throws
+   * OutboxUnavailable when Postgres cannot be reached, and the signal's reason.
    */
   hold(standBy: StandBy): Promise<HeldLaneUser>;
 }
 
 /**
- * The owner's side of a lane. The ownership belongs to the database session: once a call has thrown OutboxUnavailable, all later calls do.
- * To find out whether that call took effect, hold again and list the requests.
+ * The owner's side of a lane. The ownership belongs to the database session: once a call has thrown OutboxUnavailable,
+ * all later calls do. To find out whether that call took effect, hold again and list the requests.
  */
 export interface HeldLaneUser {
   /** Resolves when the requests are durable. Requests with a known id change nothing. */
   ask(requests: readonly LaneRequest[]): Promise<void>;
-  /** The requests that the lane changed since the last call, oldest first, without forgotten ones; at the first call all requests. */
+  /**
+   * The requests that the lane changed since the last call, oldest first, without forgotten ones; at the first call all
+   * requests.
+   */
   changes(): Promise<readonly TrackedRequest[]>;
   /** All requests that are not forgotten, in the order of asking. */
   list(): Promise<readonly TrackedRequest[]>;
-  /** Forgets requests that were refused or have ended: they are not listed any more, and their data is deleted. Others do not change. */
+  /**
+   * Forgets requests that were refused or have ended: they are not listed any more, and their data is deleted. Others
+   * do not change.
+   */
   forget(ids: readonly string[]): Promise<void>;
   /** The lane's last published state; undefined when no lane has ever worked on the key. */
   state(): Promise<PublishedLaneState | undefined>;
-  /** Resolves when the lane changed something since the last changes(), after `timeoutMs`, or when the signal aborts. A wake-up may be lost. */
+  /**
+   * Resolves when the lane changed something since the last changes(), after `timeoutMs`, or when the signal aborts. A
+   * wake-up may be lost.
+   */
   wait(signal: AbortSignal, timeoutMs: number): Promise<'rung' | 'timeout' | 'aborted'>;
   /** Gives up the ownership. */
   close(): Promise<void>;
@@ -118,7 +135,10 @@ export class UnsendableTransaction extends Error {
   }
 }
 
-/** Postgres cannot be reached, refused a statement or closed the connection. Hold again to find out whether the last call took effect. */
+/**
+ * Postgres cannot be reached, refused a statement or closed the connection. Hold again to find out whether the last
+ * call took effect.
+ */
 export class OutboxUnavailable extends Error {
   constructor(cause: unknown) {
     super(`the outbox is not available: ${errorText(cause)}`, { cause });

@@ -1,4 +1,7 @@
-/** The lane role: signs and sends the transactions that other roles request, one lane per key and chain. Of two processes with a key, one sends. */
+/**
+ * The lane role: signs and sends the transactions that other roles request, one lane per key and chain. Of two
+ * processes with a key, one sends.
+ */
 import type { Log } from '../../engine/log/log.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { SubmitRelay, SubmitSettlement } from '../../engine/records/commands.js';
@@ -24,14 +27,19 @@ export interface LanePorts {
   readonly policy?: Partial<LanePolicy>;
 }
 
-/** The command for one attempt of a request with this note; `at` in Unix milliseconds. Throws for another purpose's note. */
+/**
+ * The command for one attempt of a request with this note; `at` in Unix milliseconds. Throws for another purpose's
+ * note.
+ */
 export type SubmissionOf = (
   note: unknown, sent: { readonly chainId: number; readonly txHash: string; readonly at: number },
 ) => SubmitSettlement | SubmitRelay;
 
 export const lane: Role<LanePorts> = {
   async start(ports) {
-    const running = await Promise.all([...ports.chains.values()].flatMap((access) => keysOf(access).map((key) => startLane(access, key, ports))));
+    const running = await Promise.all(
+      [...ports.chains.values()].flatMap((access) => keysOf(access).map((key) => startLane(access, key, ports))),
+    );
     return {
       state: [reading(laneState, () => running.flatMap(({ state }) => state() ?? []))], failed: neverFails,
       async stop() { await Promise.all(running.map((each) => each.stop())); },
@@ -45,7 +53,9 @@ interface NamedKey {
 }
 
 /** A chain's keys: the relayer's is missing where nothing is relayed, that of quick markets where there are none. */
-function keysOf({ chain: { chainId }, configured: { operatorKey, relayerKey, quickKey } }: ChainAccess): readonly NamedKey[] {
+function keysOf({
+  chain: { chainId }, configured: { operatorKey, relayerKey, quickKey },
+}: ChainAccess): readonly NamedKey[] {
   if (operatorKey === undefined) throw new TypeError(`the lane was given no operator's key for chain ${chainId}`);
   const optional = (name: NamedKey['name'], privateKey: string | undefined) => privateKey === undefined ? [] : [{ name, privateKey }];
   return [{ name: OPERATOR, privateKey: operatorKey }, ...optional(RELAYER, relayerKey), ...optional(QUICK, quickKey)];
@@ -70,7 +80,9 @@ async function startLane(
     state(): LaneState | undefined {
       if (started === undefined) return undefined;
       const { address, holds, problem } = started.status();
-      return { chainId: chain.chainId, key, address, standby: !holds && problem === undefined, problem: shortText(problem) };
+      return {
+        chainId: chain.chainId, key, address, standby: !holds && problem === undefined, problem: shortText(problem),
+      };
     },
     async stop() {
       stopping.abort();

@@ -1,6 +1,9 @@
 /** The tables of schema `lane` and the statements of lanes and their users. */
 
-/** One at a time, since `if not exists` alone fails when two processes start together. Bytes are hex, as the chain writes them. */
+/**
+ * One at a time, since `if not exists` alone fails when two processes start together. Bytes are hex, as the chain
+ * writes them.
+ */
 export const CREATE_SCHEMA = `
 begin;
 select pg_advisory_xact_lock(hashtextextended('lane:schema', 0));

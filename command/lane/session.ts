@@ -1,4 +1,7 @@
-/** A Postgres session of a worker on the outbox's database: it holds locks, receives notifications, and ends at the first failed statement. */
+/**
+ * A Postgres session of a worker on the outbox's database: it holds locks, receives notifications, and ends at the
+ * first failed statement.
+ */
 import pg from 'pg';
 import type { StandBy } from '../../engine/reactor.js';
 import { createBell, pause, within, type Bell } from '../../engine/waiting.js';
@@ -24,7 +27,10 @@ export interface OutboxSessionOptions extends StandBy {
   readonly statementTimeoutMs?: number | undefined;
 }
 
-/** The statements of a schema: `isThere` gives one row with the boolean `there`; `create` may run while another process runs it. */
+/**
+ * The statements of a schema: `isThere` gives one row with the boolean `there`; `create` may run while another process
+ * runs it.
+ */
 export interface Schema {
   readonly isThere: string;
   readonly create: string;
@@ -35,16 +41,23 @@ export interface Wake {
   readonly payload: string;
 }
 
-/** The locks belong to the session. Once it has ended it writes nothing more, so the next holder sees everything that it wrote. */
+/**
+ * The locks belong to the session. Once it has ended it writes nothing more, so the next holder sees everything that it
+ * wrote.
+ */
 export interface OutboxSession {
   readonly bell: Bell;
   /** Throws OutboxUnavailable once the session is known to have ended. */
   check(): void;
-  /** Throws OutboxUnavailable and ends the session on failure: what the statement wrote is known only once the locks are held again. */
+  /**
+   * Throws OutboxUnavailable and ends the session on failure: what the statement wrote is known only once the locks are
+   * held again.
+   */
   query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /**
-   * Notifies other sessions of a change, in its own transaction and without waiting for it: Postgres commits transactions with NOTIFY one
-   * after the other. A lost wake-up does no harm, since listeners also look from time to time.
+   * Notifies other sessions of a change, in its own transaction and without waiting for it: Postgres commits
+   * transactions with NOTIFY one after the other. A lost wake-up does no harm, since listeners also look from time to
+   * time.
    */
   wake(wake: Wake): void;
   close(): Promise<void>;
@@ -56,11 +69,15 @@ const LANE: Schema = { isThere: SQL.hasSchema, create: CREATE_SCHEMA };
 /** How long to wait for the connection to close. */
 const GOODBYE_MS = 2_000;
 
-/** Resolves when the locks are held; creates the schema when it is missing. Throws OutboxUnavailable, and the signal's reason. */
+/**
+ * Resolves when the locks are held; creates the schema when it is missing. Throws OutboxUnavailable, and the signal's
+ * reason.
+ */
 export async function openSession(options: OutboxSessionOptions): Promise<OutboxSession> {
   const { url, name, schema = LANE, hears, durable = true, signal, statementTimeoutMs = 10_000 } = options;
   const client = new pg.Client({
-    connectionString: url, application_name: name, connectionTimeoutMillis: statementTimeoutMs, query_timeout: statementTimeoutMs,
+    connectionString: url, application_name: name, connectionTimeoutMillis: statementTimeoutMs,
+    query_timeout: statementTimeoutMs,
     keepAlive: true, keepAliveInitialDelayMillis: 10_000,
     options: [`statement_timeout=${statementTimeoutMs}`, `synchronous_commit=${durable ? 'on' : 'off'}`, ...SETTINGS].map((setting) => `-c ${setting}`).join(' '),
   });
@@ -110,7 +127,9 @@ export async function openSession(options: OutboxSessionOptions): Promise<Outbox
   };
 }
 
-async function takeLocks(client: pg.Client, { locks, signal, standingBy, standByMs = 500 }: OutboxSessionOptions): Promise<void> {
+async function takeLocks(
+  client: pg.Client, { locks, signal, standingBy, standByMs = 500 }: OutboxSessionOptions,
+): Promise<void> {
   let told = false;
   for (const name of locks) {
     while (!await tryLock(client, name)) {

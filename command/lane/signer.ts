@@ -1,4 +1,7 @@
-/** Signs a key's transactions, and checks requests: a recorded transaction that no node accepts would block all later nonces. */
+/**
+ * Signs a key's transactions, and checks requests: a recorded transaction that no node accepts would block all later
+ * nonces.
+ */
 import { SigningKey } from 'ethers/crypto';
 import { computeAddress } from 'ethers/transaction';
 import { isAddress, isHexBytes, toHex } from '../../engine/records/hex.js';
@@ -21,7 +24,11 @@ export interface Signer {
 export const MAX_DATA_BYTES = 127 * 1024;
 
 /** Throws an error for an invalid private key; the error does not show the key. */
-export function createSigner({ chainId, privateKey, keccak256 }: { chainId: number; privateKey: string; keccak256: Keccak256 }): Signer {
+export function createSigner({ chainId, privateKey, keccak256 }: {
+  chainId: number;
+  privateKey: string;
+  keccak256: Keccak256;
+}): Signer {
   let key: SigningKey;
   try {
     key = new SigningKey(privateKey);

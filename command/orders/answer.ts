@@ -19,20 +19,24 @@ export interface Submitted {
 }
 
 /**
- * Writes a command and waits for its outcome. When `signal` aborts before the command is handed to the log, the command is withdrawn.
- * Throws RequestError `overloaded` or `unavailable` (the command was not written) or `outcome_unknown` (it may have been).
+ * Writes a command and waits for its outcome. When `signal` aborts before the command is handed to the log, the command
+ * is withdrawn. Throws RequestError `overloaded` or `unavailable` (the command was not written) or `outcome_unknown`
+ * (it may have been).
  */
 export type Submit<C = PlaceOrder | CancelOrder> = (command: C, signal?: AbortSignal) => Promise<Submitted>;
 
 /** An order as the exchange knows it. Absent `asOf`: it is not known at which log position all this is true. */
 export type KnownOrder = Omit<OrderView, 'asOf'> & Partial<Pick<OrderView, 'asOf'>> & {
-  /** The engine has forgotten the order, so the order is closed for good. If `status` is open, the read model has not recorded that yet. */
+  /**
+   * The engine has forgotten the order, so the order is closed for good. If `status` is open, the read model has not
+   * recorded that yet.
+   */
   readonly forgotten?: boolean;
 };
 
 /**
- * Finds any order that was ever accepted, by its hash. It must find every order whose acceptance was answered, so ask the engine first where
- * the read models lag. The status may lag.
+ * Finds any order that was ever accepted, by its hash. It must find every order whose acceptance was answered, so ask
+ * the engine first where the read models lag. The status may lag.
  */
 export type FindOrder = (orderHash: string) => Promise<KnownOrder | undefined>;
 
@@ -46,8 +50,9 @@ export interface RejectionTimes {
 }
 
 /**
- * The engine's rejection as a RequestError with the same code. A trader whose order expires too soon is told the time, a suspended one until
- * when (`suspendedUntil`, Unix seconds). Throws an error for a code that no order or cancel can get.
+ * The engine's rejection as a RequestError with the same code. A trader whose order expires too soon is told the time,
+ * a suspended one until when (`suspendedUntil`, Unix seconds). Throws an error for a code that no order or cancel can
+ * get.
  */
 export function rejectionError({ code, subject }: Pick<CommandRejected, 'code' | 'subject'>, times: RejectionTimes): RequestError {
   if (!isErrorCode(code)) throw new Error(`the engine rejected ${subject} with ${code}, which is not a code for orders or cancels`);

@@ -1,4 +1,7 @@
-/** The integers in bodies of orders. A fault's message is the field's rule, as text that follows the field's name: "is …". */
+/**
+ * The integers in bodies of orders. A fault's message is the field's rule, as text that follows the field's name: "is
+ * …".
+ */
 import type { ErrorCode } from '../../engine/records/errors.js';
 import { Type, type TObject, type TSchema } from '../../engine/records/schema-types.js';
 import { record } from '../../engine/records/fields.js';
@@ -51,7 +54,9 @@ export function choice<const V extends number>(
   });
 }
 
-/** A JSON integer or a decimal string. Exactly one of the two fits, so that generated clients get a union of two types. */
+/**
+ * A JSON integer or a decimal string. Exactly one of the two fits, so that generated clients get a union of two types.
+ */
 function eitherOf(integer: TSchema, text: TSchema, description: string): TSchema {
   return Type.Unsafe({ oneOf: [integer, text], description });
 }
@@ -67,12 +72,14 @@ export const UINT256_MAX = 2n ** 256n - 1n;
 const DECIMAL = /^(?:0|[1-9]\d{0,77})$/;
 
 /**
- * The integer in decimal digits, as in records; undefined for anything except a JSON integer or a decimal string (digits only, no leading
- * zero) from 0 to `max`.
+ * The integer in decimal digits, as in records; undefined for anything except a JSON integer or a decimal string
+ * (digits only, no leading zero) from 0 to `max`.
  */
 export function uintText(value: unknown, max: bigint): string | undefined {
   if (typeof value === 'number') {
-    return Number.isSafeInteger(value) && value >= 0 && (max >= SAFE_MAX || BigInt(value) <= max) ? String(value) : undefined;
+    return Number.isSafeInteger(value) && value >= 0 && (max >= SAFE_MAX || BigInt(value) <= max)
+      ? String(value)
+      : undefined;
   }
   if (typeof value === 'bigint') return value >= 0n && value <= max ? String(value) : undefined;
   if (typeof value !== 'string' || !DECIMAL.test(value)) return undefined;

@@ -1,4 +1,7 @@
-/** `POST /api/v1/orders/cancel-after`: a dead man's switch. A trader's orders on a chain are cancelled unless the trader asks again in time. */
+/**
+ * `POST /api/v1/orders/cancel-after`: a dead man's switch. A trader's orders on a chain are cancelled unless the trader
+ * asks again in time.
+ */
 import type { CancelAfter } from '../../engine/records/commands.js';
 import * as field from '../../engine/records/answer-fields.js';
 import { requestSignature } from '../../service/api/authority.js';
@@ -33,7 +36,8 @@ async function set(parts: SignedRequestParts, command: CancelAfter, signal: Abor
   const { view } = parts;
   await parts.caughtUp();
   const present = view.switchOf(command);
-  const isDone = present !== undefined && present.firesAt === undefined && (command.deadline ?? present.deadline) === present.deadline;
+  const isDone = present !== undefined && present.firesAt === undefined
+    && (command.deadline ?? present.deadline) === present.deadline;
   if (command.seconds === 0 && isDone) return { body: bodyOf(command, null), position: view.position - 1 };
   const { position, outcome } = await parts.submit(command, signal);
   const [event] = outcome.events;

@@ -33,7 +33,9 @@ export function createCancelAll(parts: SignedRequestParts): SignedRequestHandler
 }
 
 /** Orders that other processes have taken are known first: then, what is not open in the view is not open at all. */
-async function cancelEverything(parts: SignedRequestParts, command: CancelAll, signal: AbortSignal | undefined): Promise<Answer> {
+async function cancelEverything(
+  parts: SignedRequestParts, command: CancelAll, signal: AbortSignal | undefined,
+): Promise<Answer> {
   const { view } = parts;
   const { chainId: chain, marketId: market, deadline: until } = command;
   await parts.caughtUp();
@@ -51,7 +53,9 @@ async function cancelEverything(parts: SignedRequestParts, command: CancelAll, s
   }
 }
 
-async function repeated({ originalOutcome }: SignedRequestParts, command: CancelAll, position: number): Promise<Answer> {
+async function repeated(
+  { originalOutcome }: SignedRequestParts, command: CancelAll, position: number,
+): Promise<Answer> {
   return { body: bodyOf(command, cancelledIn(await originalOutcome(position))), position, headers: { 'Idempotent-Replayed': 'true' } };
 }
 

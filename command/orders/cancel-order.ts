@@ -1,4 +1,6 @@
-/** `DELETE /api/v1/orders/{hash}`: checks who may cancel the order, cancels it, and answers how much of it was filled. */
+/**
+ * `DELETE /api/v1/orders/{hash}`: checks who may cancel the order, cancels it, and answers how much of it was filled.
+ */
 import type { CancelOrder } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { BUY, SELL, type Side } from '../../engine/records/fields.js';
@@ -42,9 +44,9 @@ export interface CancelRequest {
 }
 
 /**
- * Cancels an order; an order that is already cancelled gets the same answer again. Throws RequestError for the first fault in this order:
- * hash, market id, side; a missing signature; an unknown order, or one of another market or side; a wrong signature; a
- * rejection by the engine; a log that cannot be written.
+ * Cancels an order; an order that is already cancelled gets the same answer again. Throws RequestError for the first
+ * fault in this order: hash, market id, side; a missing signature; an unknown order, or one of another market or side;
+ * a wrong signature; a rejection by the engine; a log that cannot be written.
  */
 export type CancelOrderHandler = (request: CancelRequest, signal?: AbortSignal) => Promise<Answer>;
 
@@ -74,7 +76,9 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrderHandler {
   };
 }
 
-async function answerTo(parts: CancelOrderParts, order: KnownOrder, command: CancelOrder, submitted: Submitted): Promise<Answer> {
+async function answerTo(
+  parts: CancelOrderParts, order: KnownOrder, command: CancelOrder, submitted: Submitted,
+): Promise<Answer> {
   const { orderHash } = command;
   for (const event of submitted.outcome.events) {
     switch (event.type) {
@@ -101,13 +105,16 @@ function closedAnswer(orderHash: string, order: KnownOrder): Answer {
   switch (order.status) {
     case 'cancelled': return cancelledAnswer(orderHash, order, order.remaining, order.asOf);
     case 'filled': throw new RequestError('already_filled');
-    // The engine forgets orders that are over for good. The read model will know how the order ended once it has caught up.
+    // The engine forgets orders that are over for good. The read model will know how the order ended once it has caught
+    // up.
     case 'open': throw new RequestError('unavailable', `the read model does not know yet how order ${orderHash} ended`);
   }
 }
 
 /** Writes amounts as exact JSON integers. */
-function cancelledAnswer(orderHash: string, { size }: KnownOrder, remaining: string, position: number | undefined): Answer {
+function cancelledAnswer(
+  orderHash: string, { size }: KnownOrder, remaining: string, position: number | undefined,
+): Answer {
   const filled = BigInt(size) - BigInt(remaining);
   const body = `{"status":"cancelled","orderHash":"${orderHash}","filledSize":${filled},"remainingSize":${remaining}}`;
   return position === undefined ? { body } : { body, position };
@@ -144,7 +151,10 @@ interface Authority {
   readonly deadline: string;
 }
 
-/** The given signature; undefined when none is given and none is needed. If one of the two headers is given, both are required. */
+/**
+ * The given signature; undefined when none is given and none is needed. If one of the two headers is given, both are
+ * required.
+ */
 function parseAuthority(auth: 'required' | 'open', { signature, deadline }: CancelRequest): Authority | undefined {
   if (signature === undefined && deadline === undefined && auth === 'open') return undefined;
   if (signature === undefined || deadline === undefined) throw new RequestError('cancel_signature_required');

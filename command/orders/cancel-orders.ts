@@ -1,4 +1,7 @@
-/** `POST /api/v1/orders/cancel`: cancels several orders of a trader by one signature, and answers for each as a cancel of its own would. */
+/**
+ * `POST /api/v1/orders/cancel`: cancels several orders of a trader by one signature, and answers for each as a cancel
+ * of its own would.
+ */
 import type { CancelOrders } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
@@ -16,7 +19,10 @@ import { createUnderway } from './command-writer.js';
 const { trader, orderHashes, deadline, signature, chainId } = bodyFields;
 const fields = { trader, orderHashes, deadline, signature, chainId };
 
-/** Handles the body of a request. Throws RequestError for the first fault: a field, the chain, the signature, a log that cannot be written. */
+/**
+ * Handles the body of a request. Throws RequestError for the first fault: a field, the chain, the signature, a log that
+ * cannot be written.
+ */
 export type SignedRequestHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
 
 export function createCancelOrders(parts: SignedRequestParts): SignedRequestHandler {
@@ -37,7 +43,9 @@ export function createCancelOrders(parts: SignedRequestParts): SignedRequestHand
 }
 
 /** Writes nothing where none of the orders is open. */
-async function cancelEach(parts: SignedRequestParts, command: CancelOrders, signal: AbortSignal | undefined): Promise<Answer> {
+async function cancelEach(
+  parts: SignedRequestParts, command: CancelOrders, signal: AbortSignal | undefined,
+): Promise<Answer> {
   const { chainId: chain, trader: owner, orderHashes: hashes } = command;
   const orders = new Map<string, KnownOrder | undefined>();
   for (const hash of hashes) if (!orders.has(hash)) orders.set(hash, await findAny(parts, hash));

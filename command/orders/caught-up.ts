@@ -1,4 +1,7 @@
-/** Waits until this process's replica has everything that is in the log: so a request about all orders of a trader misses none. */
+/**
+ * Waits until this process's replica has everything that is in the log: so a request about all orders of a trader
+ * misses none.
+ */
 import { LogUnavailable, RecordsLost, type Log } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { RequestError } from '../../engine/records/errors.js';

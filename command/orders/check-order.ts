@@ -1,4 +1,6 @@
-/** `POST /api/v1/orders/check`: what an order would do as the next one, or why it would be refused. Nothing is recorded. */
+/**
+ * `POST /api/v1/orders/check`: what an order would do as the next one, or why it would be refused. Nothing is recorded.
+ */
 import { costOf } from '../../engine/records/amounts.js';
 import * as field from '../../engine/records/answer-fields.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
@@ -27,8 +29,9 @@ export type CheckOrderParts = PlaceOrderParts & {
 export type CheckOrderHandler = (body: Uint8Array) => Promise<Answer>;
 
 /**
- * Goes through the checks of an order that is placed, in their order, with the same code, and has the engine decide it without applying what it
- * decides. Throws RequestError for a body that is not an order, and where the service cannot tell at present.
+ * Goes through the checks of an order that is placed, in their order, with the same code, and has the engine decide it
+ * without applying what it decides. Throws RequestError for a body that is not an order, and where the service cannot
+ * tell at present.
  */
 export function createCheckOrder(parts: CheckOrderParts): CheckOrderHandler {
   return async (body) => {
@@ -139,7 +142,8 @@ export const checkOrder = defineEndpoint({
     }),
     examples: {
       'matched in part': {
-        accepted: true, orderHash: example.orderHash, matches: [match], filledSize: 10_000_000, restingSize: 15_000_000, cancelledSize: 0,
+        accepted: true, orderHash: example.orderHash, matches: [match], filledSize: 10_000_000, restingSize: 15_000_000,
+        cancelledSize: 0,
         cost: 6_000_000, payout: 10_000_000, needed: 15_300_000, ownOrdersCancelled: 0,
       },
       'accepted before': { accepted: true, orderHash: example.orderHash, orderStatus: 'open' },

@@ -1,6 +1,7 @@
 /**
- * Writes a command to the log by group commit and waits for the engine's answer. A failure says whether the command was certainly not
- * written, or whether that is unknown. What is underway is known too: the same request again waits for it instead of adding a record.
+ * Writes a command to the log by group commit and waits for the engine's answer. A failure says whether the command was
+ * certainly not written, or whether that is unknown. What is underway is known too: the same request again waits for it
+ * instead of adding a record.
  */
 import { encodeCommand, writerIds, type CommandOutcome } from '../../engine/records/codec.js';
 import type {
@@ -13,7 +14,10 @@ import type { Submit, Submitted } from './answer.js';
 
 export interface CommandWriterOptions {
   readonly commits: Pick<GroupCommit, 'append' | 'appendAll'>;
-  /** Resolves with the outcome of the command at a position, once the engine has decided it; `id` is that of the command's record. */
+  /**
+   * Resolves with the outcome of the command at a position, once the engine has decided it; `id` is that of the
+   * command's record.
+   */
   readonly outcomeOf: (position: number, id: string) => Promise<CommandOutcome>;
   /** A part of the records' ids that differs for each process and each start. */
   readonly writerId: string;
@@ -36,10 +40,12 @@ export interface CommandWriter {
 }
 
 /**
- * Each submission gets its own record id, even for an order that was sent before. The engine decides whether it repeats an accepted order or
- * is another try after a rejection; with the same record id, the log would drop the second try.
+ * Each submission gets its own record id, even for an order that was sent before. The engine decides whether it repeats
+ * an accepted order or is another try after a rejection; with the same record id, the log would drop the second try.
  */
-export function createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs }: CommandWriterOptions): CommandWriter {
+export function createCommandWriter({
+  commits, outcomeOf, writerId, answerWithinMs,
+}: CommandWriterOptions): CommandWriter {
   const idOf = writerIds(`${writerId}:requests`);
   let submissions = 0;
 
@@ -168,8 +174,9 @@ export function createUnderway(): Underway {
 }
 
 /**
- * Resolves when the work ahead has ended and the caller should look again. Rejects with the work's own error when it was asked the same:
- * it answers the caller too. Rejects with RequestError `unavailable` when it was asked something else and may still be carried out.
+ * Resolves when the work ahead has ended and the caller should look again. Rejects with the work's own error when it
+ * was asked the same: it answers the caller too. Rejects with RequestError `unavailable` when it was asked something
+ * else and may still be carried out.
  */
 export async function passed({ orderHash, request, ended, signal }: Ahead, mine: string): Promise<void> {
   try {

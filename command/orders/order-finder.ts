@@ -23,12 +23,16 @@ export function createOrderFinder(
     const recorded = await findRecorded(orderHash);
     const market = recorded === undefined ? undefined : view.market(recorded.marketId);
     if (recorded === undefined || market === undefined) return undefined;
-    // The replica may have come to the order during the read. Only then does a missing order mean that the engine has forgotten it.
+    // The replica may have come to the order during the read. Only then does a missing order mean that the engine has
+    // forgotten it.
     const since = view.order(orderHash);
     if (since !== undefined) return since;
     const { orderNumber, marketId, trader, side, status, closedPosition } = recorded;
     const [size, remaining] = [String(recorded.size), String(recorded.remaining)];
-    const order = { orderNumber, marketId, trader, side, status, chainId: market.chainId, size, remaining, forgotten: orderNumber < view.position };
+    const order = {
+      orderNumber, marketId, trader, side, status, chainId: market.chainId, size, remaining,
+      forgotten: orderNumber < view.position,
+    };
     return closedPosition === null ? order : { ...order, asOf: closedPosition };
   };
 }

@@ -1,4 +1,6 @@
-/** The body of `POST /api/v1/orders`: one set of fields documents it, checks it and converts it to the form of records. */
+/**
+ * The body of `POST /api/v1/orders`: one set of fields documents it, checks it and converts it to the form of records.
+ */
 import { Type } from '../../engine/records/schema-types.js';
 import type { ErrorObject } from 'ajv';
 import type { PlaceOrder } from '../../engine/records/commands.js';
@@ -14,7 +16,9 @@ import { FieldFault, type RequestField } from '../../service/api/request-fields.
 import { PermitSignature } from './permit.js';
 import { choice, objectSchema, uint, UINT64_MAX } from './body-fields.js';
 
-/** Hex fields, checked with the body's shape. Address checksums are not checked: the signature proves the trader better. */
+/**
+ * Hex fields, checked with the body's shape. Address checksums are not checked: the signature proves the trader better.
+ */
 const hexFields = {
   marketId: { schema: { ...AnyCaseBytes32, description: 'Market to trade in.' }, rule: `is ${BYTES32.meaning}` },
   trader: { schema: { ...AnyCaseAddress, description: 'Signer and owner of the order.' }, rule: `is ${ADDRESS.meaning}` },
@@ -30,7 +34,10 @@ const hexRules = new Map(Object.entries(hexFields).map(([name, { rule }]) => [`/
 /** Prices of orders, in ticks of 1e-6. */
 export const PRICE_RANGE = { min: 1, max: 999_999 } as const;
 
-/** Integer fields, checked one by one after the shape: they may be numbers, bigints or strings, and some have their own error codes. */
+/**
+ * Integer fields, checked one by one after the shape: they may be numbers, bigints or strings, and some have their own
+ * error codes.
+ */
 const integerFields = {
   side: choice([0, 1], { meaning: '0 (BUY) or 1 (SELL)', description: '0 = BUY, 1 = SELL.' }),
   outcome: choice([0, 1], { meaning: '0 (YES) or 1 (NO)', description: '0 = YES, 1 = NO.' }),
@@ -89,14 +96,18 @@ export const CheckOrderRequest = named('CheckOrderRequest', record({
 }));
 
 const AnyInteger = Type.Unknown();
-/** A field with its own error code, which is also the error when the field is missing; so the shape does not require it. */
+/**
+ * A field with its own error code, which is also the error when the field is missing; so the shape does not require it.
+ */
 const CheckedLater = Type.Optional(Type.Unknown());
 
 /** Rejects unknown fields: they are not signed, so ignoring them would change the order that the client meant. */
 const validateShape = compileSchema(record({
   order: record({
-    marketId: hexFields.marketId.schema, trader: hexFields.trader.schema, makerFeeRecipient: hexFields.makerFeeRecipient.schema,
-    side: AnyInteger, outcome: AnyInteger, price: CheckedLater, size: CheckedLater, nonce: AnyInteger, expiration: CheckedLater,
+    marketId: hexFields.marketId.schema, trader: hexFields.trader.schema,
+    makerFeeRecipient: hexFields.makerFeeRecipient.schema,
+    side: AnyInteger, outcome: AnyInteger, price: CheckedLater, size: CheckedLater, nonce: AnyInteger,
+    expiration: CheckedLater,
   }),
   signature: Type.Optional(Type.Unknown()),
   permitSignature: Type.Optional(Type.Unknown()),
@@ -105,8 +116,8 @@ const validateShape = compileSchema(record({
 }));
 
 /**
- * The order's fields. Throws RequestError for the first fault in this order: the shape and the fields without their own error code
- * (`invalid_request`), then price, size, expiration. Does not check the 60 s minimum; see `expiresTooSoon`.
+ * The order's fields. Throws RequestError for the first fault in this order: the shape and the fields without their own
+ * error code (`invalid_request`), then price, size, expiration. Does not check the 60 s minimum; see `expiresTooSoon`.
  */
 export function parseOrder(body: JsonObject): OrderFields {
   if (!validateShape(body)) throw shapeError(validateShape.errors?.[0]);
@@ -118,14 +129,20 @@ export function parseOrder(body: JsonObject): OrderFields {
   const size = valueIn('/order/size', integerFields.size, order.size);
   const expiration = valueIn('/order/expiration', integerFields.expiration, order.expiration);
   return {
-    marketId: order.marketId.toLowerCase(), trader: order.trader.toLowerCase(), side, outcome, price: Number(price), size, nonce, expiration,
+    marketId: order.marketId.toLowerCase(), trader: order.trader.toLowerCase(), side, outcome, price: Number(price),
+    size, nonce, expiration,
   };
 }
 
-/** The terms in a body whose shape `parseOrder` has checked; undefined when all are the defaults. Throws RequestError `invalid_request`. */
+/**
+ * The terms in a body whose shape `parseOrder` has checked; undefined when all are the defaults. Throws RequestError
+ * `invalid_request`.
+ */
 export function parseTerms(body: JsonObject): OrderTerms | undefined {
   const { timeInForce, postOnly, notAfter, selfTrade } = body;
-  if (timeInForce === undefined && postOnly === undefined && notAfter === undefined && selfTrade === undefined) return undefined;
+  if (timeInForce === undefined && postOnly === undefined && notAfter === undefined && selfTrade === undefined) {
+    return undefined;
+  }
   const terms: OrderTerms = {};
   const inForce = choiceIn('/timeInForce', timeInForce, ['GTC', 'FOK', 'FAK'] as const);
   if (inForce !== undefined && inForce !== 'GTC') terms.timeInForce = inForce;
@@ -139,7 +156,9 @@ export function parseTerms(body: JsonObject): OrderTerms | undefined {
 }
 
 /** One of these values; undefined for an absent field. */
-function choiceIn<const V extends string | boolean>(field: string, given: unknown, values: readonly V[]): V | undefined {
+function choiceIn<const V extends string | boolean>(
+  field: string, given: unknown, values: readonly V[],
+): V | undefined {
   if (given === undefined || given === null) return undefined;
   return values.find((each) => each === given) ?? refused(field, `is ${values.join(' or ')}`);
 }
@@ -173,7 +192,10 @@ export function fieldError(
   return new RequestError(code, `${field} ${message}`, [{ field, message }], extra);
 }
 
-/** The error for ajv's finding, with a JSON pointer (RFC 6901) to the field itself, also when the field is missing or unknown. */
+/**
+ * The error for ajv's finding, with a JSON pointer (RFC 6901) to the field itself, also when the field is missing or
+ * unknown.
+ */
 function shapeError(error: ErrorObject | undefined): RequestError {
   const { field, message } = error === undefined ? { field: '', message: 'is not of the right form' } : fieldOf(error);
   return fieldError('invalid_request', field, message);

@@ -1,4 +1,7 @@
-/** The optional `permitSignature` of an order: the form of an ERC-2612 permit. Its signature is checked when the order is placed. */
+/**
+ * The optional `permitSignature` of an order: the form of an ERC-2612 permit. Its signature is checked when the order
+ * is placed.
+ */
 import { Type } from '../../engine/records/schema-types.js';
 import type { Permit } from '../../engine/records/commands.js';
 import { RequestError, type FieldError } from '../../engine/records/errors.js';
@@ -37,8 +40,8 @@ type Name = keyof Fields;
 type Parsed = { [N in Name]: ValueOf<Fields[N]> };
 
 /**
- * The permit in the form of records (v of 27 or 28, lower-case hex). Its deadline must be after `atMs`. Throws RequestError
- * `invalid_permit`, which names every wrong field.
+ * The permit in the form of records (v of 27 or 28, lower-case hex). Its deadline must be after `atMs`. Throws
+ * RequestError `invalid_permit`, which names every wrong field.
  */
 export function parsePermit(value: unknown, atMs: number): Permit {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -21,8 +21,8 @@ const { size, deadline, signature } = bodyFields;
 const fields = { size, deadline, signature };
 
 /**
- * Reduces the order with this hash to the size in the body. Throws RequestError for the first fault: hash, body, an unknown order, the signature,
- * an order that cannot be reduced so, a log that cannot be written.
+ * Reduces the order with this hash to the size in the body. Throws RequestError for the first fault: hash, body, an
+ * unknown order, the signature, an order that cannot be reduced so, a log that cannot be written.
  */
 export type ReduceOrderHandler = (orderHash: string, body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
 
@@ -44,7 +44,9 @@ export function createReduceOrder(parts: SignedRequestParts): ReduceOrderHandler
 }
 
 /** An order that is so already, or cannot be so any more, is answered without a record. */
-async function reduce(parts: SignedRequestParts, command: ReduceOrder, signal: AbortSignal | undefined): Promise<Answer> {
+async function reduce(
+  parts: SignedRequestParts, command: ReduceOrder, signal: AbortSignal | undefined,
+): Promise<Answer> {
   const { orderHash } = command;
   const before = await parts.findOrder(orderHash);
   const known = before === undefined ? undefined : answerOf(command, before);
@@ -94,7 +96,8 @@ export const reduceOrder = defineEndpoint({
     + 'answer.',
   parameters: { orderHash: inPath('hash', kind.text(AnyCaseBytes32), parameter.orderHashText) },
   body: bytesOf(bodySchema(fields), {
-    limitBytes: MAX_BODY_BYTES, examples: { smaller: { size: 15_000_000, deadline: example.expiration, signature: example.signature } },
+    limitBytes: MAX_BODY_BYTES,
+    examples: { smaller: { size: 15_000_000, deadline: example.expiration, signature: example.signature } },
   }),
   authority: requestSignature('ReduceOrder'), errorShape: problems,
   answer: {
@@ -116,4 +119,6 @@ export const reduceOrder = defineEndpoint({
     'not_order_owner', 'already_filled', 'already_cancelled', 'not_reduced', 'other_site', 'disk_full', 'overloaded', 'outcome_unknown', 'unavailable',
   ],
   limit: 'orders', consistent: false,
-}, ({ reduceOrder: asked }: { readonly reduceOrder: ReduceOrderHandler }) => ({ orderHash, body }, { signal }) => asked(orderHash, body, signal));
+}, ({ reduceOrder: asked }: { readonly reduceOrder: ReduceOrderHandler }) => (
+  { orderHash, body }, { signal },
+) => asked(orderHash, body, signal));

@@ -1,4 +1,7 @@
-/** The bodies of requests about a trader's orders: one set of fields documents a body, checks it and converts it to the form of records. */
+/**
+ * The bodies of requests about a trader's orders: one set of fields documents a body, checks it and converts it to the
+ * form of records.
+ */
 import { parseJsonObject } from '../../engine/records/exact-json.js';
 import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, MAX_CANCELLED_ORDERS, record } from '../../engine/records/fields.js';
 import { ADDRESS, BYTES32, SIGNATURE, isAddress, isBytes32, signatureBytes } from '../../engine/records/hex.js';
@@ -9,14 +12,18 @@ import { fieldError } from './order-request.js';
 
 const seconds = uint({ max: 4_294_967_295n, description: 'Seconds from now until the orders are cancelled; 0 disarms.' });
 
-/** The fields that bodies are made of. Without `deadline` and `signature`, the handler refuses the request with a code of its own. */
+/**
+ * The fields that bodies are made of. Without `deadline` and `signature`, the handler refuses the request with a code
+ * of its own.
+ */
 export const bodyFields = {
   trader: ruledField({ ...AnyCaseAddress, description: 'Owner of the orders, who signs the request.' }, `is ${ADDRESS.meaning}`,
     (value) => isAddress(value) ? value.toLowerCase() : undefined, 'invalid_address'),
   orderHashes: ruledField(
     Type.Array(AnyCaseBytes32, { minItems: 1, maxItems: MAX_CANCELLED_ORDERS, description: 'Orders to cancel.' }),
     `is a list of 1 to ${MAX_CANCELLED_ORDERS} order hashes, each ${BYTES32.meaning}`,
-    (value) => Array.isArray(value) && value.length > 0 && value.length <= MAX_CANCELLED_ORDERS && value.every(isBytes32)
+    (value) => Array.isArray(value) && value.length > 0 && value.length <= MAX_CANCELLED_ORDERS
+      && value.every(isBytes32)
       ? value.map((hash: string) => hash.toLowerCase())
       : undefined, 'invalid_order_hash'),
   marketId: ruledField({ ...AnyCaseBytes32, description: 'Market; 32 zero bytes mean all markets of the chain.' }, `is ${BYTES32.meaning}`,
@@ -38,11 +45,16 @@ type Fields = Readonly<Record<string, RequestField<unknown>>>;
 
 /** The schema of a body with these fields. */
 export function bodySchema(fields: Fields): TObject {
-  const entries = Object.entries(fields).map(([name, { schema, required }]) => [name, required ? schema : Type.Optional(schema)] as const);
+  const entries = Object.entries(fields).map(([name, { schema, required }]) => [
+    name, required ? schema : Type.Optional(schema),
+  ] as const);
   return record(Object.fromEntries(entries));
 }
 
-/** The fields of a body; `null` stands for an absent one. Throws RequestError for the first fault, in the order of the fields. */
+/**
+ * The fields of a body; `null` stands for an absent one. Throws RequestError for the first fault, in the order of the
+ * fields.
+ */
 export function parseBody<const F extends Fields>(body: Uint8Array, fields: F): { readonly [Name in keyof F]: ValueOf<F[Name]> } {
   const object = parseJsonObject(body);
   const unknown = Object.keys(object).find((name) => !Object.hasOwn(fields, name));

@@ -1,4 +1,6 @@
-/** What the requests about a trader's orders share: their parts, the chain, the signature, and the answer of a repeat. */
+/**
+ * What the requests about a trader's orders share: their parts, the chain, the signature, and the answer of a repeat.
+ */
 import { RequestError } from '../../engine/records/errors.js';
 import { toHex } from '../../engine/records/hex.js';
 import type { EngineView } from '../../engine/run/view.js';
@@ -18,7 +20,10 @@ export interface SignedRequestParts {
   readonly submit: Submit<Written>;
   readonly findOrder: FindOrder;
   readonly originalOutcome: OriginalOutcome;
-  /** Resolves once the view has everything that is in the log now: no command of before is missed. Throws RequestError `unavailable`. */
+  /**
+   * Resolves once the view has everything that is in the log now: no command of before is missed. Throws RequestError
+   * `unavailable`.
+   */
   readonly caughtUp: () => Promise<void>;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
@@ -45,8 +50,8 @@ interface Authority {
 }
 
 /**
- * The signature and the deadline as records have them; empty where none are given and none are needed. Throws RequestError
- * `signature_required` or `invalid_request_signature`.
+ * The signature and the deadline as records have them; empty where none are given and none are needed. Throws
+ * RequestError `signature_required` or `invalid_request_signature`.
  */
 export function checkRequest(
   { auth, domains, recovery }: SignedRequestParts, { chainId, at, deadline, signature, fields }: Authority,
@@ -70,7 +75,11 @@ export function checkRequest(
 
 /** Does the work once the same request has none under way: many of one request at the same time are written once. */
 export async function inTurn<T>(
-  underway: Underway, { request, trader, signal }: { readonly request: string; readonly trader: string; readonly signal: AbortSignal | undefined },
+  underway: Underway, { request, trader, signal }: {
+    readonly request: string;
+    readonly trader: string;
+    readonly signal: AbortSignal | undefined;
+  },
   run: () => Promise<T>,
 ): Promise<T> {
   for (let ahead = underway.find(request); ahead !== undefined; ahead = underway.find(request)) await passed(ahead, request);

@@ -1,4 +1,7 @@
-/** `POST /api/v1/positions/{marketId}/sync`: sets a user's position to the balances on the chain, by a command when it differs from them. */
+/**
+ * `POST /api/v1/positions/{marketId}/sync`: sets a user's position to the balances on the chain, by a command when it
+ * differs from them.
+ */
 import * as field from '../../engine/records/answer-fields.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { SyncPosition } from '../../engine/records/commands.js';
@@ -26,7 +29,10 @@ export interface SyncedPosition {
 }
 
 /** Throws RequestError `unknown_market`, `chain_unavailable`, and the errors of writing a command. */
-export type SyncPositionHandler = (params: { readonly market: kind.MarketReference; readonly user: string }) => Promise<SyncedPosition>;
+export type SyncPositionHandler = (params: {
+  readonly market: kind.MarketReference;
+  readonly user: string;
+}) => Promise<SyncedPosition>;
 
 /** What a sync asks of the read models. */
 export interface PositionReads {
@@ -53,8 +59,11 @@ export interface PositionSyncParts {
 const READ_WAIT_MS = 2_000;
 
 /** Reads the balances on the chain, and records them if the read model differs. */
-export function createPositionSync({ view, reads, chains, watch, submit, now }: PositionSyncParts): SyncPositionHandler {
-  const readers = new Map([...chains].map(([chainId, { chain, clientRpc: rpc }]) => [chainId, createHoldingsReader({ chain, rpc })]));
+export function createPositionSync({
+  view, reads, chains, watch, submit, now,
+}: PositionSyncParts): SyncPositionHandler {
+  const readers = new Map([...chains].map(([chainId, { chain, clientRpc: rpc }]) => (
+    [chainId, createHoldingsReader({ chain, rpc })])));
   return async ({ market: named, user }) => {
     const asked = { marketId: await reads.marketId(named), user };
     const market = view.market(asked.marketId);
@@ -102,8 +111,8 @@ export interface CorrectionParts {
 const MAX_TRIES = 10;
 
 /**
- * Resolves with the log position of the correction; undefined when nothing was to be corrected. Throws RequestError `chain_unavailable`,
- * also when a new block was recorded during every try, and what `known` and `submit` throw.
+ * Resolves with the log position of the correction; undefined when nothing was to be corrected. Throws RequestError
+ * `chain_unavailable`, also when a new block was recorded during every try, and what `known` and `submit` throw.
  */
 export async function correctHolding(
   { marketId, user, recordedBlock, catchUp, readShares, known, submit, now }: CorrectionParts,

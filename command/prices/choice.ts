@@ -1,4 +1,7 @@
-/** The choice among sources: which observations are accepted, at most one per asset and second. Its rules are in docs/prices.md. */
+/**
+ * The choice among sources: which observations are accepted, at most one per asset and second. Its rules are in
+ * docs/prices.md.
+ */
 import { MAX_PRICE_LEAD_MS } from '../../engine/rules/limits.js';
 import { checkNames, type Observation, type SourceName } from './observation.js';
 
@@ -12,9 +15,10 @@ export interface Accepted {
 }
 
 /**
- * Why an observation is not accepted. `old`, `ahead`: published too long ago, or in the future. `repeated`, `backwards`: not published after
- * the source's one before. `jump`: too far from both other votes; `unwitnessed`: there is no other vote. `standby`:
- * another source is in use. `second_taken`: its second, or a later one, has a price already.
+ * Why an observation is not accepted. `old`, `ahead`: published too long ago, or in the future. `repeated`,
+ * `backwards`: not published after the source's one before. `jump`: too far from both other votes; `unwitnessed`: there
+ * is no other vote. `standby`: another source is in use. `second_taken`: its second, or a later one, has a price
+ * already.
  */
 export type Reason = 'old' | 'ahead' | 'repeated' | 'backwards' | 'jump' | 'unwitnessed' | 'standby' | 'second_taken';
 
@@ -36,7 +40,8 @@ interface ChoiceRules {
 }
 
 const rules: ChoiceRules = {
-  silentMs: 5_000, steadyMs: 10_000, oldMs: 10_000, aheadMs: MAX_PRICE_LEAD_MS, rememberedMs: 30_000, jumpPerMille: 50n, degradedPerMille: 5n,
+  silentMs: 5_000, steadyMs: 10_000, oldMs: 10_000, aheadMs: MAX_PRICE_LEAD_MS, rememberedMs: 30_000, jumpPerMille: 50n,
+  degradedPerMille: 5n,
 };
 
 export interface ChoiceOptions {
@@ -82,13 +87,17 @@ export function createChoice({ sources: names, startedAtMs, last = [] }: ChoiceO
   const [best] = names;
   if (best === undefined) throw new Error('a choice needs a source');
   const assets = new Map<string, AssetState>();
-  for (const { asset, priceE8, publishedAtMs } of last) stateOf(asset).accepted = { priceE8, publishedAtMs, atMs: publishedAtMs };
+  for (const { asset, priceE8, publishedAtMs } of last) stateOf(asset).accepted = {
+    priceE8, publishedAtMs, atMs: publishedAtMs,
+  };
 
   function stateOf(asset: string): AssetState {
     const known = assets.get(asset);
     if (known !== undefined) return known;
     // The best source has the time of a silence to be heard first.
-    const state: AssetState = { used: 0, sources: names.map((_, place) => place === 0 ? { usableAtMs: startedAtMs } : {}) };
+    const state: AssetState = {
+      used: 0, sources: names.map((_, place) => place === 0 ? { usableAtMs: startedAtMs } : {}),
+    };
     assets.set(asset, state);
     return state;
   }
@@ -134,14 +143,20 @@ function faultOf({ priceE8, publishedAtMs }: Observation, { state, source, nowMs
 }
 
 /**
- * The two votes beside an observation's own: the newest price of every other source that is not silent, and, in the place of a missing one,
- * the last accepted price. Where nothing has been accepted for long, the source's own price before stands in, or another source's. None
- * where there is nothing. A price near one of the two is near the median of the three, and is not the median for want of agreement.
+ * The two votes beside an observation's own: the newest price of every other source that is not silent, and, in the
+ * place of a missing one, the last accepted price. Where nothing has been accepted for long, the source's own price
+ * before stands in, or another source's. None where there is nothing. A price near one of the two is near the median of
+ * the three, and is not the median for want of agreement.
  */
-function witnessesOf({ before, state, source, nowMs, rules }: Place & { readonly before: HeardPrice | undefined }): readonly HeardPrice[] {
-  const others = state.sources.filter((other) => other !== source).flatMap(({ heard }) => within(heard, nowMs, rules.silentMs));
+function witnessesOf({
+  before, state, source, nowMs, rules,
+}: Place & { readonly before: HeardPrice | undefined }): readonly HeardPrice[] {
+  const others = state.sources.filter((other) => other !== source)
+    .flatMap(({ heard }) => within(heard, nowMs, rules.silentMs));
   if (others.length >= 2) return others;
-  const [standIn] = [...within(state.accepted, nowMs, rules.rememberedMs), ...within(before, nowMs, rules.rememberedMs)];
+  const [standIn] = [
+    ...within(state.accepted, nowMs, rules.rememberedMs), ...within(before, nowMs, rules.rememberedMs),
+  ];
   return standIn === undefined ? others : [...others, standIn];
 }
 
@@ -161,10 +176,13 @@ function markUsable(source: SourceState, nowMs: number, { silentMs }: ChoiceRule
 }
 
 /**
- * The source in use after a usable observation of the one at `place`. A better source is used again once it is steady. When the source in
- * use is silent, whoever speaks first takes its place; a better source that has spoken all the time is steady, so its next word counts.
+ * The source in use after a usable observation of the one at `place`. A better source is used again once it is steady.
+ * When the source in use is silent, whoever speaks first takes its place; a better source that has spoken all the time
+ * is steady, so its next word counts.
  */
-function usedAfter(place: number, { used, sources }: AssetState, { nowMs, silentMs, steadyMs }: ChoiceRules & { readonly nowMs: number }): number {
+function usedAfter(
+  place: number, { used, sources }: AssetState, { nowMs, silentMs, steadyMs }: ChoiceRules & { readonly nowMs: number },
+): number {
   const steadySinceMs = sources[place]?.steadySinceMs ?? nowMs;
   const usableAtMs = sources[used]?.usableAtMs ?? -Infinity;
   const takesOver = place < used && nowMs - steadySinceMs >= steadyMs;
@@ -176,8 +194,8 @@ function secondOf(ms: number): number {
 }
 
 /**
- * The accepted observations among those of a past time span, for a gap: each is judged as if it arrived when it was published. The best
- * source is heard last of those with equal times, when the others can already witness for it.
+ * The accepted observations among those of a past time span, for a gap: each is judged as if it arrived when it was
+ * published. The best source is heard last of those with equal times, when the others can already witness for it.
  */
 export function chooseAmongPast(observations: readonly Observation[], options: ChoiceOptions): Accepted[] {
   const choice = createChoice(options);

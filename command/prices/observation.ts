@@ -1,4 +1,7 @@
-/** A price that a source has published, and how the providers' numbers become integers of 1e-8 USD, by string arithmetic only. */
+/**
+ * A price that a source has published, and how the providers' numbers become integers of 1e-8 USD, by string arithmetic
+ * only.
+ */
 
 export const SOURCE_NAMES = ['pyth', 'coinbase', 'binance', 'simulated'] as const;
 export type SourceName = (typeof SOURCE_NAMES)[number];
@@ -37,14 +40,19 @@ const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 /** The last time that a Date can have. */
 const LAST_MS = 8.64e15;
 
-/** A decimal string as an integer of 1e-8. Further digits are cut off: 1e-9 USD is no reason to go without the price. Throws BadMessage. */
+/**
+ * A decimal string as an integer of 1e-8. Further digits are cut off: 1e-9 USD is no reason to go without the price.
+ * Throws BadMessage.
+ */
 export function decimalE8(text: unknown): bigint {
   const [, whole = '', fraction = ''] = typeof text === 'string' ? DECIMAL.exec(text) ?? [] : [];
   if (whole === '') throw new BadMessage(`not a decimal string: ${shown(text)}`);
   return scaled(whole + fraction, -fraction.length);
 }
 
-/** mantissa · 10^exponent, as Pyth writes prices, as an integer of 1e-8. Further digits are cut off. Throws BadMessage. */
+/**
+ * mantissa · 10^exponent, as Pyth writes prices, as an integer of 1e-8. Further digits are cut off. Throws BadMessage.
+ */
 export function mantissaE8(mantissa: unknown, exponent: unknown): bigint {
   if (typeof mantissa !== 'string' || !MANTISSA.test(mantissa)) throw new BadMessage(`not the digits of a price: ${shown(mantissa)}`);
   if (typeof exponent !== 'number' || !Number.isInteger(exponent) || Math.abs(exponent) > LONGEST) {

@@ -1,11 +1,17 @@
-/** The price at a past moment, from what the sources can still tell: the observation that would have counted if all of them had been heard then. */
+/**
+ * The price at a past moment, from what the sources can still tell: the observation that would have counted if all of
+ * them had been heard then.
+ */
 import { PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
 import { errorText } from '../../engine/report.js';
 import { chooseAmongPast } from './choice.js';
 import type { Observation, SourceName } from './observation.js';
 import type { PriceSource, TimeSpan } from './price-source.js';
 
-/** Prices from before the moment bear witness for the first one after it. Shorter than the silence after which a source is passed over. */
+/**
+ * Prices from before the moment bear witness for the first one after it. Shorter than the silence after which a source
+ * is passed over.
+ */
 const WITNESS_MS = 4_000;
 
 export interface PastPriceParams {
@@ -19,7 +25,10 @@ export interface PastPriceParams {
 }
 
 export interface PastPrice {
-  /** The first observation of the best source in the 15 s after the moment; undefined when no source tells one that counts. */
+  /**
+   * The first observation of the best source in the 15 s after the moment; undefined when no source tells one that
+   * counts.
+   */
   readonly observation: Observation | undefined;
   /** Sources that did not answer, with their reasons. They may tell more at another time. */
   readonly failures: ReadonlyMap<SourceName, string>;
@@ -29,7 +38,8 @@ export interface PastPrice {
 export async function pastPrice({ asset, time, sources, nowMs }: PastPriceParams): Promise<PastPrice> {
   const momentMs = time * 1_000;
   const spans: readonly TimeSpan[] = [
-    { fromMs: momentMs - WITNESS_MS, toMs: momentMs - 1 }, { fromMs: momentMs, toMs: Math.min(nowMs, momentMs + PRICE_WINDOW_MS) },
+    { fromMs: momentMs - WITNESS_MS, toMs: momentMs - 1 },
+    { fromMs: momentMs, toMs: Math.min(nowMs, momentMs + PRICE_WINDOW_MS) },
   ];
   const failures = new Map<SourceName, string>();
   const told = await Promise.all(sources.map(async (source) => {

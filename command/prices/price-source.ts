@@ -7,12 +7,14 @@ export interface PriceSource {
   readonly name: SourceName;
   /** Where its prices come from. It names no key, so records and answers may show it. */
   readonly url: string;
-  /** Calls the listener with every observation that comes from now on, until close(). Faults are reported and retried. */
+  /**
+   * Calls the listener with every observation that comes from now on, until close(). Faults are reported and retried.
+   */
   start(listener: (observation: Observation) => void): void;
   close(): Promise<void>;
   /**
-   * What the provider can still tell of a past time span, both ends included: at most one observation per second, oldest first, and maybe
-   * not all (docs/prices.md, "What fills gaps"). Throws ProviderFailure and BadMessage.
+   * What the provider can still tell of a past time span, both ends included: at most one observation per second,
+   * oldest first, and maybe not all (docs/prices.md, "What fills gaps"). Throws ProviderFailure and BadMessage.
    */
   observationsSince(asset: string, span: TimeSpan): Promise<readonly Observation[]>;
   health(): SourceHealth;

@@ -36,10 +36,14 @@ const OTHER_E8 = 100n * 10n ** 8n;
 const KEY = /^[\x21-\x7e]+$/;
 
 /**
- * The sources in the order of their names, and one line about each that was skipped. Throws an error that says what to correct when no
- * combination of sources is meant: simulated prices beside real ones, a name twice, an asset that is none.
+ * The sources in the order of their names, and one line about each that was skipped. Throws an error that says what to
+ * correct when no combination of sources is meant: simulated prices beside real ones, a name twice, an asset that is
+ * none.
  */
-export function createPriceSources(options: PriceSourceOptions): { readonly sources: readonly PriceSource[]; readonly skipped: readonly string[] } {
+export function createPriceSources(options: PriceSourceOptions): {
+  readonly sources: readonly PriceSource[];
+  readonly skipped: readonly string[];
+} {
   const { names, assets } = options;
   checkNames(names);
   for (const asset of assets) if (!isAsset(asset)) throw new Error(`${JSON.stringify(asset)} is not an asset: write capitals and digits, as BTC`);
@@ -58,7 +62,8 @@ function sourceOf(name: SourceName, options: PriceSourceOptions): PriceSource | 
       // A server of one's own may ask for no key.
       if (pythKey === undefined && urls.pyth === PUBLIC_URLS.pyth) return 'pyth is skipped: it needs a key, and none is set';
       if (pythKey !== undefined && !KEY.test(pythKey)) return 'pyth is skipped: its key has a space, a line break or another character that no key has';
-      const feeds = Object.fromEntries(assets.flatMap((asset) => PYTH_FEEDS[asset] === undefined ? [] : [[asset, PYTH_FEEDS[asset]]]));
+      const feeds = Object.fromEntries(assets.flatMap((asset) => (
+        PYTH_FEEDS[asset] === undefined ? [] : [[asset, PYTH_FEEDS[asset]]])));
       if (Object.keys(feeds).length === 0) return `pyth is skipped: no feed of ${assets.join(' or ')} is known`;
       return createPyth({ url: urls.pyth, key: pythKey, feeds, timings, ports });
     }

@@ -1,4 +1,7 @@
-/** Records the prices that count: observations that the choice accepts, and for a quick market's boundary what the sources tell of the past. */
+/**
+ * Records the prices that count: observations that the choice accepts, and for a quick market's boundary what the
+ * sources tell of the past.
+ */
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import { LATE_PRICES_MS, MAX_PRICE_LEAD_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
@@ -41,7 +44,9 @@ export interface AssetStatus {
   readonly asset: string;
   /** The source in use. */
   readonly source: SourceName;
-  /** When the last price that counts was published, in milliseconds since the Unix epoch; undefined before the first. */
+  /**
+   * When the last price that counts was published, in milliseconds since the Unix epoch; undefined before the first.
+   */
   readonly lastMs: number | undefined;
 }
 
@@ -151,7 +156,9 @@ class RunningRecorder {
     const at = now();
     const { connections } = source.health();
     const before = this.listening.get(key);
-    const listening = before?.connections === connections ? before : { connections, sinceMs: observation.publishedAtMs };
+    const listening = before?.connections === connections
+      ? before
+      : { connections, sinceMs: observation.publishedAtMs };
     this.listening.set(key, listening);
     const verdict = this.choice.observe(observation, at);
     if (!verdict.accepted) return this.count(verdict.because);
@@ -178,7 +185,10 @@ class RunningRecorder {
     if (boundary !== undefined) await this.ask(boundary);
   }
 
-  /** Records what waits; what a source has to be asked before, and does not answer, goes on waiting with all that follows about its asset. */
+  /**
+   * Records what waits; what a source has to be asked before, and does not answer, goes on waiting with all that
+   * follows about its asset.
+   */
   private async recordQueue(): Promise<void> {
     const held = new Set<string>();
     for (const next of [...this.queue]) {
@@ -199,7 +209,8 @@ class RunningRecorder {
   /** After an outage: drops what nobody needs any more. */
   private dropOld(): void {
     const oldest = this.options.now() - OLD_MS;
-    const kept = this.queue.filter(({ observation }) => observation.publishedAtMs >= oldest || this.boundaryOf(observation) !== undefined);
+    const kept = this.queue
+      .filter(({ observation }) => observation.publishedAtMs >= oldest || this.boundaryOf(observation) !== undefined);
     for (let dropped = this.queue.length - kept.length; dropped > 0; dropped--) this.count('outage');
     this.queue = kept;
   }
@@ -207,12 +218,14 @@ class RunningRecorder {
   /** The open boundary in whose window the observation is. */
   private boundaryOf({ asset, publishedAtMs }: Observation): OpenBoundary | undefined {
     return this.options.openBoundaries().find((boundary) => (
-      boundary.asset === asset && publishedAtMs >= boundary.time * 1_000 && publishedAtMs <= boundary.time * 1_000 + PRICE_WINDOW_MS));
+      boundary.asset === asset && publishedAtMs >= boundary.time * 1_000
+      && publishedAtMs <= boundary.time * 1_000 + PRICE_WINDOW_MS));
   }
 
   /**
-   * The boundary whose price the observation would become although its source may have published an earlier one that was not heard, or was
-   * another process's to record, which may have died with it: the source is asked first, again when it does not answer, until the window ends.
+   * The boundary whose price the observation would become although its source may have published an earlier one that
+   * was not heard, or was another process's to record, which may have died with it: the source is asked first, again
+   * when it does not answer, until the window ends.
    */
   private boundaryBefore({ observation, unbrokenSinceMs }: Accepted): OpenBoundary | undefined {
     const boundary = this.boundaryOf(observation);
@@ -222,7 +235,9 @@ class RunningRecorder {
     if (heardAll && observation.publishedAtMs < startMs + ASK_AFTER_MS) return undefined;
     const before = this.queries.get(keyOf(boundary));
     if (before === undefined) return boundary;
-    return before.failed.has(observation.source) && this.options.now() <= startMs + PRICE_WINDOW_MS ? boundary : undefined;
+    return before.failed.has(observation.source) && this.options.now() <= startMs + PRICE_WINDOW_MS
+      ? boundary
+      : undefined;
   }
 
   /** The oldest boundary to ask the sources about now: the best of them has said nothing. */
@@ -236,7 +251,9 @@ class RunningRecorder {
       const before = this.queries.get(keyOf(boundary));
       const afterMs = nowMs - boundary.time * 1_000;
       // With a fallback's price the clock decides when the boundary is late.
-      if (afterMs < ASK_AFTER_MS || (boundary.best !== undefined && afterMs >= PRICE_WINDOW_MS + LATE_PRICES_MS)) return false;
+      if (afterMs < ASK_AFTER_MS || (boundary.best !== undefined && afterMs >= PRICE_WINDOW_MS + LATE_PRICES_MS)) {
+        return false;
+      }
       return before === undefined || nowMs >= before.atMs + backoffMs(before.times, ASK_AGAIN);
     }).sort((a, b) => a.time - b.time)[0];
   }

@@ -1,4 +1,7 @@
-/** Simulated prices, for development and tests: a random walk that depends on nothing but a seed, the asset and the second. */
+/**
+ * Simulated prices, for development and tests: a random walk that depends on nothing but a seed, the asset and the
+ * second.
+ */
 import { createHash } from 'node:crypto';
 import type { Observation } from './observation.js';
 import type { PriceSource, SourceHealth, SourcePorts } from './price-source.js';
@@ -10,13 +13,24 @@ export interface SimulatedOptions {
   readonly ports: Pick<SourcePorts, 'now' | 'pause'>;
 }
 
-/** Steps last 1, 4, 16, … seconds, the longest 18 hours, and are twice as large when they last four times as long, as in a random walk. */
+/**
+ * Steps last 1, 4, 16, … seconds, the longest 18 hours, and are twice as large when they last four times as long, as in
+ * a random walk.
+ */
 const STEPS = Array.from({ length: 9 }, (_, n) => ({ seconds: 4 ** n, scale: 2n ** BigInt(n) }));
 /** The largest step of a second, in millionths. All steps together stay within 3.1 %. */
 const STEP_MILLIONTHS = 60n;
 
-/** The price in a second since the Unix epoch, in units of 1e-8 USD: the same in every process, today and after a restart. */
-export function simulatedPriceE8({ seed, asset, aroundE8, second }: { seed: string; asset: string; aroundE8: bigint; second: number }): bigint {
+/**
+ * The price in a second since the Unix epoch, in units of 1e-8 USD: the same in every process, today and after a
+ * restart.
+ */
+export function simulatedPriceE8({ seed, asset, aroundE8, second }: {
+  seed: string;
+  asset: string;
+  aroundE8: bigint;
+  second: number;
+}): bigint {
   const walked = STEPS.reduce((sum, { seconds, scale }) => {
     const step = Math.floor(second / seconds);
     const [from, to] = [step, step + 1].map((n) => drawn(`${seed}/${asset}/${seconds}/${n}`)) as [bigint, bigint];
@@ -63,7 +77,9 @@ export function createSimulated({ aroundE8, seed, ports: { now, pause } }: Simul
     },
     observationsSince: async (asset, { fromMs, toMs }) => {
       const first = Math.ceil(fromMs / 1_000);
-      return Array.from({ length: Math.max(0, Math.floor(toMs / 1_000) - first + 1) }, (_, n) => at(asset, first + n)).flat();
+      return Array.from(
+        { length: Math.max(0, Math.floor(toMs / 1_000) - first + 1) }, (_, n) => at(asset, first + n),
+      ).flat();
     },
     health(): SourceHealth {
       const connected = running !== undefined;

@@ -39,8 +39,8 @@ export interface SoleRecorderOptions {
 const RETRY: Backoff = { firstMs: 250, longestMs: 5_000 };
 
 /**
- * Takes the lock as soon as it is free. When the database is away, everybody stays what they were: a price that two processes record does no
- * harm, since the engine refuses the second one; a price that nobody records does.
+ * Takes the lock as soon as it is free. When the database is away, everybody stays what they were: a price that two
+ * processes record does no harm, since the engine refuses the second one; a price that nobody records does.
  */
 export function soleRecorder({ open, signal, lookMs = 5_000, report }: SoleRecorderOptions): SoleRecorder {
   let holds = false;

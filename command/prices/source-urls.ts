@@ -1,4 +1,7 @@
-/** Where the sources of prices are. Apart from the sources themselves, so that a process that has none does not load their clients. */
+/**
+ * Where the sources of prices are. Apart from the sources themselves, so that a process that has none does not load
+ * their clients.
+ */
 import type { SourceName } from './observation.js';
 
 export interface ProviderUrls {

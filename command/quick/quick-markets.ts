@@ -152,7 +152,11 @@ export function quickJobs(options: QuickJobsOptions): QuickSource {
 /** The roles at the contracts that the key needs and does not have. */
 async function missingRoles(
   reads: QuickMarketsOptions['reads'],
-  { address, marketFactory, quickResolver }: { readonly address: string; readonly marketFactory: string; readonly quickResolver: string },
+  { address, marketFactory, quickResolver }: {
+    readonly address: string;
+    readonly marketFactory: string;
+    readonly quickResolver: string;
+  },
 ): Promise<readonly string[]> {
   const needed = [
     ['marketFactory', marketFactory, 'CREATOR_ROLE'], ['quickResolver', quickResolver, 'OPERATOR_ROLE'],

@@ -53,7 +53,9 @@ export interface Naming {
   readonly quickResolver: string;
 }
 
-export function idsOf({ asset, startTime, endTime }: QuickMarketTerms, { keccak256, chainId, quickResolver }: Naming): MarketIds {
+export function idsOf(
+  { asset, startTime, endTime }: QuickMarketTerms, { keccak256, chainId, quickResolver }: Naming,
+): MarketIds {
   const question = keccak256(Buffer.from(`prediction-exchange/quick/${chainId}/${asset}/${startTime}/${endTime}`));
   const outcomes = Buffer.alloc(32);
   outcomes[31] = 2;

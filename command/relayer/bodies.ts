@@ -1,10 +1,14 @@
-/** The request bodies of the relayer's endpoints, field for field, and their parsing: from bytes to a request whose form is right. */
+/**
+ * The request bodies of the relayer's endpoints, field for field, and their parsing: from bytes to a request whose form
+ * is right.
+ */
 import { RequestError } from '../../engine/records/errors.js';
 import { parseJsonObject } from '../../engine/records/exact-json.js';
 import type { RelayAction } from '../../engine/records/fields.js';
 import { FieldFault } from '../../service/api/request-fields.js';
 import {
-  address, bytes32, decimal, decimals, flag, integer, objects, optional, parseFields, recoveryId, signatureWord, type Parsed,
+  address, bytes32, decimal, decimals, flag, integer, objects, optional, parseFields, recoveryId, signatureWord,
+  type Parsed,
 } from './body-fields.js';
 
 /** The most redemptions in one request. */
@@ -56,12 +60,18 @@ export const bodies = {
 export const RELAY_ACTIONS = Object.keys(bodies) as readonly RelayAction[];
 
 /** A request whose form is right: every field of the right type, lower-case hex, v of 27 or 28. */
-export type RelayRequest = { [A in RelayAction]: { readonly action: A; readonly body: Parsed<typeof bodies[A]> } }[RelayAction];
+export type RelayRequest = { [A in RelayAction]: {
+  readonly action: A;
+  readonly body: Parsed<typeof bodies[A]>;
+} }[RelayAction];
 export type RequestOf<A extends RelayAction> = Extract<RelayRequest, { action: A }>;
 export type Redemption = Parsed<typeof redemption> & { readonly marketAddress?: string | undefined };
 export type SignatureFields = Parsed<typeof signature>;
 
-/** The request in a body's bytes. Throws RequestError for the first fault: of the body, then of an address, then of a signature. */
+/**
+ * The request in a body's bytes. Throws RequestError for the first fault: of the body, then of an address, then of a
+ * signature.
+ */
 export function parseRelayRequest(action: RelayAction, bytes: Buffer): RelayRequest {
   const body = parseFields(bodies[action], objectIn(bytes));
   if (body instanceof FieldFault) throw new RequestError(body.code);
@@ -75,7 +85,9 @@ export function parseRelayRequest(action: RelayAction, bytes: Buffer): RelayRequ
 
 /** The bond's permit of a proposal; undefined when it has none. */
 export function bondPermitOf({ body: { bondPermitDeadline, bondV, bondR, bondS } }: RequestOf<'propose-resolution'>): SignatureFields | undefined {
-  if (bondPermitDeadline === undefined || bondV === undefined || bondR === undefined || bondS === undefined) return undefined;
+  if (bondPermitDeadline === undefined || bondV === undefined || bondR === undefined || bondS === undefined) {
+    return undefined;
+  }
   return { deadline: bondPermitDeadline, v: bondV, r: bondR, s: bondS };
 }
 
@@ -90,7 +102,8 @@ export function ownerOf(request: RelayRequest): string {
 
 function someBondFieldIsMissing(request: RequestOf<'propose-resolution'>): boolean {
   const { bondPermitDeadline, bondV, bondR, bondS } = request.body;
-  return [bondPermitDeadline, bondV, bondR, bondS].some((field) => field !== undefined) && bondPermitOf(request) === undefined;
+  return [bondPermitDeadline, bondV, bondR, bondS].some((field) => field !== undefined)
+    && bondPermitOf(request) === undefined;
 }
 
 function objectIn(bytes: Buffer): unknown {

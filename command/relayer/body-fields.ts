@@ -1,4 +1,7 @@
-/** The kinds of fields in the relayer's request bodies. The interface has one error text for each of three kinds of faults, and no other. */
+/**
+ * The kinds of fields in the relayer's request bodies. The interface has one error text for each of three kinds of
+ * faults, and no other.
+ */
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
 import { AnyCaseAddress, AnyCaseBytes32 } from '../../engine/records/fields.js';
 import { isAddress, isBytes32 } from '../../engine/records/hex.js';
@@ -19,11 +22,15 @@ function field<T>(schema: TSchema, parse: RequestField<T>['parse']): RequestFiel
 }
 
 /** An address; other text is a fault of the address, anything else one of the body. Lower-case hex. */
-export const address = (description: string): RequestField<string> => field({ ...AnyCaseAddress, description }, (value) => (
+export const address = (description: string): RequestField<string> => field({
+  ...AnyCaseAddress, description,
+}, (value) => (
   typeof value !== 'string' ? BODY : isAddress(value) ? value.toLowerCase() : ADDRESS));
 
 /** 32 bytes, lower-case hex. */
-export const bytes32 = (description: string): RequestField<string> => field({ ...AnyCaseBytes32, description }, (value) => (
+export const bytes32 = (description: string): RequestField<string> => field({
+  ...AnyCaseBytes32, description,
+}, (value) => (
   isBytes32(value) ? value.toLowerCase() : BODY));
 
 /** True or false. */
@@ -52,7 +59,9 @@ export function integer(min: 0 | 1, max: number, description: string): RequestFi
   // As text at most 15 digits, all of which a double has.
   const pattern = max < 10 ? `^[${min}-${max}]$` : min === 1 ? '^[1-9][0-9]{0,14}$' : '^(0|[1-9][0-9]{0,14})$';
   const digits = new RegExp(pattern);
-  return field(Type.Union([Type.Integer({ minimum: min, maximum: max }), Type.String({ pattern })], { description }), (value) => {
+  return field(Type.Union(
+    [Type.Integer({ minimum: min, maximum: max }), Type.String({ pattern })], { description },
+  ), (value) => {
     if (typeof value === 'string') return digits.test(value) ? Number(value) : BODY;
     return Number.isSafeInteger(value) && value as number >= min && value as number <= max ? value as number : BODY;
   });
@@ -72,7 +81,9 @@ export const recoveryId = (description: string): RequestField<27 | 28> => (
   }));
 
 /** A half of a signature: 66 characters of hex. Another text is a fault of the signature. */
-export const signatureWord = (description: string): RequestField<string> => field({ ...AnyCaseBytes32, description }, (value) => (
+export const signatureWord = (description: string): RequestField<string> => field({
+  ...AnyCaseBytes32, description,
+}, (value) => (
   typeof value !== 'string' ? BODY : isBytes32(value) ? value.toLowerCase() : SIGNATURE));
 
 /** A field that may be absent or null. */
@@ -83,8 +94,8 @@ export type BodyFields = Readonly<Record<string, RequestField<unknown>>>;
 export type Parsed<F extends BodyFields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
 
 /**
- * The fields of an object, or the fault that is told. Fields that are not known are ignored, as clients of the interface may send more than
- * it names.
+ * The fields of an object, or the fault that is told. Fields that are not known are ignored, as clients of the
+ * interface may send more than it names.
  */
 export function parseFields<F extends BodyFields>(fields: F, object: unknown): Parsed<F> | FieldFault {
   if (typeof object !== 'object' || object === null || Array.isArray(object)) return BODY;

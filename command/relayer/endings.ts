@@ -1,4 +1,7 @@
-/** Judges how relayed requests have ended: by the state of the chain, whoever brought it about, and for a batch by each item's own event. */
+/**
+ * Judges how relayed requests have ended: by the state of the chain, whoever brought it about, and for a batch by each
+ * item's own event.
+ */
 import type { RequestStatus } from '../lane/requests.js';
 import { wasReached, redeemedIn, type Goal, type GoalParts } from './goals.js';
 import type { ChainReads } from '../chain/chain-reads.js';
@@ -35,7 +38,9 @@ const MAX_BLOCKS = 1_000;
 const KEPT_STATES = 100;
 
 /** Throws ChainUnavailable: then ask again. */
-export async function judge(note: RelayNote, status: EndedStatus, sent: readonly string[], parts: EndingParts): Promise<RelayEnding> {
+export async function judge(
+  note: RelayNote, status: EndedStatus, sent: readonly string[], parts: EndingParts,
+): Promise<RelayEnding> {
   const { action, goals, nonces, fromBlock } = note;
   const lastSent = sent.at(-1);
   if (status.kind === 'refused') return { txHash: lastSent, results: goals.map(() => failed(status.reason)) };
@@ -50,12 +55,15 @@ export async function judge(note: RelayNote, status: EndedStatus, sent: readonly
   const why = ending.kind === 'lost'
     ? 'another transaction used the relayer\'s nonce'
     : ending.succeeded ? 'the transaction has not brought the state that was asked for' : 'the transaction reverted';
-  // Another's transaction with the same message may have been moved below the block at which the request was taken, by a reorganisation.
+  // Another's transaction with the same message may have been moved below the block at which the request was taken, by
+  // a reorganisation.
   const blocks = { from: Math.max(Math.min(fromBlock, to) - parts.confirmations, to - MAX_BLOCKS, 0), to };
   const results = await Promise.all(goals.map(async (goal, i) => {
     const counts = async (block: number) => (
       block >= fromBlock || (block > oldestState && await usesUp({ goal, nonce: nonces[i]?.[1], block }, parts)));
-    return reached[i] === true || await wasReached(goal, { ...parts, blocks, stateAt, counts }) ? { succeeded: true } : failed(why);
+    return reached[i] === true || await wasReached(goal, { ...parts, blocks, stateAt, counts })
+      ? { succeeded: true }
+      : failed(why);
   }));
   return { txHash, results };
 }
@@ -77,7 +85,10 @@ async function usesUp({ goal, nonce, block }: UsedUp, { contracts, reads }: Endi
 
 const LEFT_BEHIND = 'it was not sent: the relayer stopped before; it can be sent again';
 
-/** A request that was never sent: for this reason, or since the process that had taken it ended before it asked the lane. */
+/**
+ * A request that was never sent: for this reason, or since the process that had taken it ended before it asked the
+ * lane.
+ */
 export function neverSent(goals: number, reason = LEFT_BEHIND): RelayEnding {
   return { txHash: undefined, results: Array.from({ length: Math.max(1, goals) }, () => failed(reason)) };
 }

@@ -65,7 +65,10 @@ const examples: Readonly<Record<RelayAction, object>> = {
 /** The four fields of the bond's permit are given together. */
 function withBondPermit(schema: TSchema): TSchema {
   const names = ['bondPermitDeadline', 'bondV', 'bondR', 'bondS'];
-  return { ...schema, dependentRequired: Object.fromEntries(names.map((name) => [name, names.filter((other) => other !== name)])) };
+  return {
+    ...schema,
+    dependentRequired: Object.fromEntries(names.map((name) => [name, names.filter((other) => other !== name)])),
+  };
 }
 
 function relayEndpoint(

@@ -1,4 +1,7 @@
-/** The state of the chain that a request asks for: whether it is so, and whether it has become so, whoever brought it about. */
+/**
+ * The state of the chain that a request asks for: whether it is so, and whether it has become so, whoever brought it
+ * about.
+ */
 import type { Contracts } from '../chain/chain.js';
 import { decodeLog, topicsOf, type ChainLog, type ContractCall } from '../chain/abi.js';
 import type { BlockLog, BlockTag, ChainReads } from '../chain/chain-reads.js';
@@ -17,7 +20,10 @@ export interface GoalParts {
   readonly reads: Pick<ChainReads, 'views' | 'logs'>;
 }
 
-/** Whether the state is as asked before anything is done, so that nothing needs to be sent. Redemptions, splits and merges always are to be done. */
+/**
+ * Whether the state is as asked before anything is done, so that nothing needs to be sent. Redemptions, splits and
+ * merges always are to be done.
+ */
 export async function isReached(goal: Goal, parts: GoalParts, block: BlockTag = 'latest'): Promise<boolean> {
   const results = await parts.reads.views(stateCalls(goal, parts.contracts), block);
   switch (goal.kind) {
@@ -74,7 +80,10 @@ async function oneCounts({ counts }: GoalCheck, events: readonly BlockLog[]): Pr
   return false;
 }
 
-/** Which of a batch's goals its own transaction has reached, by the PayoutRedemption events in its receipt: each event serves one goal. */
+/**
+ * Which of a batch's goals its own transaction has reached, by the PayoutRedemption events in its receipt: each event
+ * serves one goal.
+ */
 export function redeemedIn(logs: readonly ChainLog[], goals: readonly Goal[], { conditionalTokens }: Pick<Contracts, 'conditionalTokens'>): readonly boolean[] {
   const own = logs.filter(({ address }) => address.toLowerCase() === conditionalTokens);
   return goals.map((goal) => {
@@ -89,8 +98,11 @@ type Redemption = Extract<Goal, { kind: 'redemption' }>;
 function isRedemptionOf({ owner, marketId, tokens }: Redemption, log: ChainLog): boolean {
   const args = decodeLog('conditionalTokens', 'PayoutRedemption', log);
   if (args === undefined) return false;
-  const { redeemer, conditionId, indexSets } = args as { redeemer: string; conditionId: string; indexSets: ArrayLike<bigint> };
-  return redeemer.toLowerCase() === owner && conditionId.toLowerCase() === marketId && indexSets.length === tokens.length;
+  const {
+    redeemer, conditionId, indexSets,
+  } = args as { redeemer: string; conditionId: string; indexSets: ArrayLike<bigint> };
+  return redeemer.toLowerCase() === owner && conditionId.toLowerCase() === marketId
+    && indexSets.length === tokens.length;
 }
 
 function stateCalls(goal: Goal, { conditionalTokens, collateral, oracleResolver }: Contracts): ContractCall[] {

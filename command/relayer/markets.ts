@@ -1,4 +1,7 @@
-/** The markets that a request names, by condition or by contract: what of them the relayer must know, read from the chain. */
+/**
+ * The markets that a request names, by condition or by contract: what of them the relayer must know, read from the
+ * chain.
+ */
 import type { Contracts } from '../chain/chain.js';
 import type { ContractCall } from '../chain/abi.js';
 import type { RelayRequest } from './bodies.js';
@@ -11,7 +14,10 @@ export interface RelayMarket {
   readonly address: string;
   /** The contract that resolves it. */
   readonly resolver: string;
-  /** What a proposal signs and posts: of the one that is there, else of the next one. In units of 1e-6 of the collateral. */
+  /**
+   * What a proposal signs and posts: of the one that is there, else of the next one. In units of 1e-6 of the
+   * collateral.
+   */
   readonly bond: bigint;
   /** ERC-1155 ids of YES and NO. */
   readonly tokens: readonly [bigint, bigint];
@@ -19,7 +25,10 @@ export interface RelayMarket {
   readonly payouts: readonly [bigint, bigint];
 }
 
-/** The markets by the condition's id, or by the address that the request names them with. Without those that there are not. */
+/**
+ * The markets by the condition's id, or by the address that the request names them with. Without those that there are
+ * not.
+ */
 export type RelayMarkets = ReadonlyMap<string, RelayMarket>;
 
 /** How a request names its markets. */
@@ -43,8 +52,13 @@ export interface MarketParts {
   readonly isKnown: (marketId: string) => boolean;
 }
 
-/** Reads the markets with these names. A market counts only when both the factory and the history have it. Throws ChainUnavailable. */
-export async function readMarkets(names: readonly string[], { contracts, reads, isKnown }: MarketParts): Promise<RelayMarkets> {
+/**
+ * Reads the markets with these names. A market counts only when both the factory and the history have it. Throws
+ * ChainUnavailable.
+ */
+export async function readMarkets(
+  names: readonly string[], { contracts, reads, isKnown }: MarketParts,
+): Promise<RelayMarkets> {
   const to = contracts.marketFactory;
   // The history is read first: a condition that it does not have costs no request.
   const candidates = names.filter((name) => !isConditionId(name) || isKnown(name));
@@ -58,25 +72,32 @@ export async function readMarkets(names: readonly string[], { contracts, reads, 
   });
   const facts = await reads.views(places.flatMap((place) => callsFor(place, contracts)), 'latest');
   return new Map(places.flatMap(({ name, marketId, address }, i) => {
-    const [resolver, ownBond, yesId, noId, yesPays, noPays, bond = ownBond] = facts.slice(i * FACTS, (i + 1) * FACTS) as Facts;
+    const [
+      resolver, ownBond, yesId, noId, yesPays, noPays, bond = ownBond,
+    ] = facts.slice(i * FACTS, (i + 1) * FACTS) as Facts;
     if (resolver === undefined || bond === undefined || yesId === undefined || noId === undefined) return [];
     return [[name, {
-      marketId, address, bond, resolver: resolver.toLowerCase(), tokens: [yesId, noId], payouts: [yesPays ?? 0n, noPays ?? 0n],
+      marketId, address, bond, resolver: resolver.toLowerCase(), tokens: [yesId, noId],
+      payouts: [yesPays ?? 0n, noPays ?? 0n],
     } satisfies RelayMarket] as const];
   }));
 }
 
 /**
- * What `callsFor` asks for, in its order; undefined for what the contracts do not have. The resolver's bond is absent for quick markets, for a
- * resolver of an earlier version, whose proposals have the market's own, and while the oracle does not answer.
+ * What `callsFor` asks for, in its order; undefined for what the contracts do not have. The resolver's bond is absent
+ * for quick markets, for a resolver of an earlier version, whose proposals have the market's own, and while the oracle
+ * does not answer.
  */
 type Facts = [
-  resolver: string | undefined, ownBond: bigint | undefined, yesId: bigint | undefined, noId: bigint | undefined, yesPays: bigint | undefined,
+  resolver: string | undefined, ownBond: bigint | undefined, yesId: bigint | undefined, noId: bigint | undefined,
+  yesPays: bigint | undefined,
   noPays: bigint | undefined, bond: bigint | undefined,
 ];
 const FACTS = 7;
 
-function callsFor({ marketId, address }: { marketId: string; address: string }, { conditionalTokens, oracleResolver }: Contracts): ContractCall[] {
+function callsFor(
+  { marketId, address }: { marketId: string; address: string }, { conditionalTokens, oracleResolver }: Contracts,
+): ContractCall[] {
   const view = (method: string): ContractCall => ({ abi: 'market', to: address, method, args: [] });
   const pays = (index: number): ContractCall => ({ abi: 'conditionalTokens', to: conditionalTokens, method: 'payoutNumerators', args: [marketId, index] });
   const bond: ContractCall = { abi: 'oracleResolver', to: oracleResolver, method: 'bondOf', args: [address] };

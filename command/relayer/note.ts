@@ -1,4 +1,7 @@
-/** What the lane's outbox keeps with a relayed transaction: enough to announce its attempts and to judge its ending after a restart. */
+/**
+ * What the lane's outbox keeps with a relayed transaction: enough to announce its attempts and to judge its ending
+ * after a restart.
+ */
 import { createHash } from 'node:crypto';
 import type { SubmitRelay } from '../../engine/records/commands.js';
 import type { RelayAction } from '../../engine/records/fields.js';
@@ -13,7 +16,10 @@ export interface RelayNote {
   readonly nonces: readonly (readonly [space: string, nonce: string])[];
   /** The newest block when the request was taken. */
   readonly fromBlock: number;
-  /** What the transaction takes of the owner's collateral, in units of 1e-6, in decimal digits; absent where it takes none. */
+  /**
+   * What the transaction takes of the owner's collateral, in units of 1e-6, in decimal digits; absent where it takes
+   * none.
+   */
   readonly collateral?: string;
 }
 
@@ -24,16 +30,21 @@ export function readRelayNote(note: unknown): RelayNote | undefined {
   return typeof requestId === 'string' && typeof action === 'string' && Array.isArray(goals) && Array.isArray(nonces) ? note as RelayNote : undefined;
 }
 
-/** The command for one attempt of a relayed request; `at` in milliseconds since the Unix epoch. Throws for a note that is not a relay's. */
-export function relaySubmissionOf(note: unknown, { chainId, txHash, at }: { chainId: number; txHash: string; at: number }): SubmitRelay {
+/**
+ * The command for one attempt of a relayed request; `at` in milliseconds since the Unix epoch. Throws for a note that
+ * is not a relay's.
+ */
+export function relaySubmissionOf(
+  note: unknown, { chainId, txHash, at }: { chainId: number; txHash: string; at: number },
+): SubmitRelay {
   const relay = readRelayNote(note);
   if (relay === undefined) throw new Error(`the request of transaction ${txHash} is not a relay's: its note names no request`);
   return { kind: 'SubmitRelay', v: 1, at, requestId: relay.requestId, chainId, txHash };
 }
 
 /**
- * The lane's id of a request, a UUID. The position of its RequestRelay makes it another one when the same request comes again after it has
- * ended without effect.
+ * The lane's id of a request, a UUID. The position of its RequestRelay makes it another one when the same request comes
+ * again after it has ended without effect.
  */
 export function laneIdOf({ requestId, position }: { requestId: string; position: number }): string {
   const hex = createHash('sha256').update(`relay:${requestId}:${position}`).digest('hex');

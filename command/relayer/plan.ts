@@ -1,4 +1,7 @@
-/** From a request whose targets are right to what is signed, what is sent, with how much gas, and which state is asked for. */
+/**
+ * From a request whose targets are right to what is signed, what is sent, with how much gas, and which state is asked
+ * for.
+ */
 import type { RelayAction } from '../../engine/records/fields.js';
 import type { Message } from '../signing/action-digest.js';
 import type { SignedActionName } from '../signing/signed-actions.js';
@@ -29,13 +32,16 @@ export interface Plan {
   readonly gasLimit: bigint;
   /** The state that is asked for: one goal per signed message. */
   readonly goals: readonly Goal[];
-  /** Of a proposal: what its proposer posts, in units of 1e-6 of the collateral, and whether a permit that comes along allows that. */
+  /**
+   * Of a proposal: what its proposer posts, in units of 1e-6 of the collateral, and whether a permit that comes along
+   * allows that.
+   */
   readonly bond?: { readonly amount: bigint; readonly isPermitted: boolean };
 }
 
 /**
- * Gas ceilings: at least half above what the project's contracts need (docs/performance.md, "Gas"; the test of that table holds this too). A
- * proposal's text may be 11,000 bytes long, and another oracle or stablecoin may need more.
+ * Gas ceilings: at least half above what the project's contracts need (docs/performance.md, "Gas"; the test of that
+ * table holds this too). A proposal's text may be 11,000 bytes long, and another oracle or stablecoin may need more.
  */
 export const GAS_CEILINGS: Readonly<Record<RelayAction, bigint>> = {
   'ctf-approval': 120_000n, 'usdc-permit': 150_000n, 'ctf-redemption': 250_000n, 'batch-ctf-redemption': 270_000n, 'propose-resolution': 1_200_000n,
@@ -52,9 +58,13 @@ export function planOf(request: RelayRequest, targets: Targets): Plan {
   if (only === undefined) throw new Error(`a request of ${action} has nothing to do`);
   const calls = items.map(({ call }) => ({ to: call.to, data: encodeCall(call) }));
   return {
-    action, chainId, owner: ownerOf(request), parts: items.map(({ part }) => part), goals: items.map(({ goal }) => goal),
+    action, chainId, owner: ownerOf(request), parts: items.map(({ part }) => part),
+    goals: items.map(({ goal }) => goal),
     ...request.action === 'propose-resolution'
-      ? { bond: { amount: marketOf(targets.markets, request.body.marketAddress).bond, isPermitted: bondPermitOf(request) !== undefined } }
+      ? { bond: {
+          amount: marketOf(targets.markets, request.body.marketAddress).bond,
+          isPermitted: bondPermitOf(request) !== undefined,
+        } }
       : {},
     call: action === 'batch-ctf-redemption'
       ? { to: targets.contracts.multicall, data: encodeAggregate(calls) }
@@ -121,7 +131,10 @@ function redemption(body: Redemption, owner: string, { contracts, markets }: Tar
 function wholeSets({ action, body }: RequestOf<'ctf-split'> | RequestOf<'ctf-merge'>, { contracts }: Targets): Item {
   const { owner, collateralToken, conditionId, amount, deadline } = body;
   return {
-    part: { name: action, message: { owner, collateralToken, conditionId, amount, deadline }, nonceOf: undefined, signature: body },
+    part: {
+      name: action, message: { owner, collateralToken, conditionId, amount, deadline }, nonceOf: undefined,
+      signature: body,
+    },
     call: {
       abi: 'conditionalTokens', to: contracts.conditionalTokens, method: action === 'ctf-split' ? 'splitPositionWithSig' : 'mergePositionsWithSig',
       args: [owner, collateralToken, conditionId, amount, ...signed(body)],

@@ -32,7 +32,9 @@ export function createQuota({ gasPerOwner, gasPerToken }: QuotaLimits, now: () =
     if (found !== undefined && now() - found.sinceMs < WINDOW_MS) return found;
     const fresh = { sinceMs: now(), gas: 0n };
     windows.set(key, fresh);
-    if (windows.size > MANY) for (const [other, { sinceMs }] of windows) if (now() - sinceMs >= WINDOW_MS) windows.delete(other);
+    if (windows.size > MANY) {
+      for (const [other, { sinceMs }] of windows) if (now() - sinceMs >= WINDOW_MS) windows.delete(other);
+    }
     return fresh;
   }
 

@@ -1,6 +1,7 @@
 /**
- * The relayer: from a signed request to its transaction. The order of its checks is fixed: body, addresses, signature's form, chain, token's
- * scope, targets, signature, what is known of the request, no-ops, simulation, what the owner's orders need, quota, and then the lane.
+ * The relayer: from a signed request to its transaction. The order of its checks is fixed: body, addresses, signature's
+ * form, chain, token's scope, targets, signature, what is known of the request, no-ops, simulation, what the owner's
+ * orders need, quota, and then the lane.
  */
 import type { RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
@@ -33,7 +34,9 @@ export interface RelayChain {
   readonly maxFeePerGas: bigint;
   /** Of the stablecoin's signing domain; undefined until it has been read. */
   readonly token: () => DomainParams['token'];
-  /** Told of what an operator must mend, such as a key without gas; undefined when the relayer has sent something again. */
+  /**
+   * Told of what an operator must mend, such as a key without gas; undefined when the relayer has sent something again.
+   */
   readonly lacks: (what: string | undefined) => void;
   /** Whether the history has the market on this chain. */
   readonly isKnownMarket: (marketId: string) => boolean;
@@ -41,7 +44,10 @@ export interface RelayChain {
   readonly commitments: (owner: string) => Iterable<Commitment>;
   /** How a request has ended, by the read model; undefined when it knows of no ending. */
   readonly ended: (requestId: string) => Promise<EndedRelay | undefined>;
-  /** Resolves when the read model has all that the history has now. Throws RequestError `relay_unavailable` when that takes too long. */
+  /**
+   * Resolves when the read model has all that the history has now. Throws RequestError `relay_unavailable` when that
+   * takes too long.
+   */
   readonly readModelCaughtUp: () => Promise<void>;
 }
 
@@ -78,7 +84,10 @@ export const MAX_DEADLINE_S = 30 * 86_400;
 /** How long nothing is sent for an owner whose account has code after a transaction has reverted. */
 export const CODE_PAUSE_MS = 3_600_000;
 
-/** Throws RequestError for the first fault. The same request, also many at once or after a restart, becomes one transaction. */
+/**
+ * Throws RequestError for the first fault. The same request, also many at once or after a restart, becomes one
+ * transaction.
+ */
 export function createRelayer(parts: RelayerParts): Relay {
   const inFlight = new Map<string, Promise<Relayed>>();
   const checks = new Map<number, ReturnType<typeof createSignatureCheck>>();
@@ -86,7 +95,9 @@ export function createRelayer(parts: RelayerParts): Relay {
   function signatureCheck({ chain, token }: RelayChain) {
     const known = token();
     if (known === undefined) throw unavailable(`the contracts of chain ${chain.chainId} have not been read yet`);
-    const domains = signingDomains({ chainId: chain.chainId, contracts: chain.contracts, settlementName: chain.domainName, token: known });
+    const domains = signingDomains({
+      chainId: chain.chainId, contracts: chain.contracts, settlementName: chain.domainName, token: known,
+    });
     const check = checks.get(chain.chainId) ?? createSignatureCheck({ ...parts, domains });
     checks.set(chain.chainId, check);
     return check;
@@ -104,7 +115,8 @@ export function createRelayer(parts: RelayerParts): Relay {
     const { nonces, hasCode } = await readNonces(on, plan.owner, spaces);
     const verdict = rightSigner(plan, check(plan, spaces, ({ id }) => nonces.get(id) ?? 0n));
     const key = `${plan.chainId}:${verdict.kind === 'used' ? '' : verdict.requestId}`;
-    // Between here and the entry in `inFlight` nothing waits, so of requests at once the first one carries out and the others share.
+    // Between here and the entry in `inFlight` nothing waits, so of requests at once the first one carries out and the
+    // others share.
     const shared = verdict.kind === 'used' ? undefined : inFlight.get(key);
     if (shared !== undefined) return shared;
     const work = carryOut({ plan, markets, on, verdict, token, hasCode, parts });
@@ -126,7 +138,9 @@ export function createRelayer(parts: RelayerParts): Relay {
 }
 
 /** Reads the markets that the request names, and plans it. Throws RequestError for wrong targets. */
-async function planWithin(request: RelayRequest, { chain, reads, isKnownMarket }: RelayChain): Promise<{ plan: Plan; markets: RelayMarkets }> {
+async function planWithin(
+  request: RelayRequest, { chain, reads, isKnownMarket }: RelayChain,
+): Promise<{ plan: Plan; markets: RelayMarkets }> {
   const { contracts } = chain;
   const markets = await readMarkets(marketNames(request), { contracts, reads, isKnown: isKnownMarket });
   const fault = targetFault(request, { contracts, markets });
@@ -197,7 +211,9 @@ async function carryOut(work: Work): Promise<Relayed> {
   const claims = await claimsOf(work);
   const funds = await enoughFunds(plan, on);
   await simulate(plan, on, funds);
-  const checkReserved = () => refuseReserved(plan, { ...on, markets: work.markets, inFlight: () => sender.openOf(plan.owner, verdict.requestId) });
+  const checkReserved = () => refuseReserved(
+    plan, { ...on, markets: work.markets, inFlight: () => sender.openOf(plan.owner, verdict.requestId) },
+  );
   await checkReserved();
   const gas = { owner: plan.owner, token, gas: plan.gasLimit };
   parts.quota.take(gas);
@@ -207,7 +223,8 @@ async function carryOut(work: Work): Promise<Relayed> {
     if (problem !== undefined) throw unavailable(problem);
     const taken = collateralDeducted(plan);
     const note = {
-      requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: funds.block, ...taken === 0n ? {} : { collateral: String(taken) },
+      requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: funds.block,
+      ...taken === 0n ? {} : { collateral: String(taken) },
     };
     const txHash = await sender.send({ note, token, claims, call, gasLimit, recheck: checkReserved });
     on.lacks(undefined);
@@ -218,8 +235,13 @@ async function carryOut(work: Work): Promise<Relayed> {
   }
 }
 
-/** The transaction that the same request has already; undefined when there is none. Throws RequestError when it ended in vain, its nonce unused. */
-async function knownTransaction(verdict: RightVerdict, { sender, ended, readModelCaughtUp }: RelayChain): Promise<Relayed | undefined> {
+/**
+ * The transaction that the same request has already; undefined when there is none. Throws RequestError when it ended in
+ * vain, its nonce unused.
+ */
+async function knownTransaction(
+  verdict: RightVerdict, { sender, ended, readModelCaughtUp }: RelayChain,
+): Promise<Relayed | undefined> {
   if (verdict.kind !== 'next' && verdict.kind !== 'repeat') return undefined;
   const open = sender.find(verdict.requestId);
   if (open !== undefined) return { txHash: await open, status: 'pending' };
@@ -241,8 +263,8 @@ function refuseExpired({ parts, ...plan }: Plan, nowMs: number): void {
 }
 
 /**
- * The code of an account runs in a split, whose shares it receives, and may use up the gas as it likes once it is on the chain. Throws RequestError
- * for a split, and for an hour after a transaction for the owner has reverted.
+ * The code of an account runs in a split, whose shares it receives, and may use up the gas as it likes once it is on
+ * the chain. Throws RequestError for a split, and for an hour after a transaction for the owner has reverted.
  */
 function refuseCode({ owner, goals }: Plan, { sender }: RelayChain, nowMs: number): void {
   if (goals.some(({ kind }) => kind === 'split')) throw new RequestError('relay_contract_wallet', 'a split runs the code of the account that gets the shares');
@@ -250,7 +272,10 @@ function refuseCode({ owner, goals }: Plan, { sender }: RelayChain, nowMs: numbe
   if (leftMs > 0) throw new RequestError('relay_owner_paused', '', [], { retryAfterS: Math.ceil(leftMs / 1_000) });
 }
 
-/** What each redemption will pay, by the shares that its owner has now; nothing for other actions. Throws RequestError when nothing is left. */
+/**
+ * What each redemption will pay, by the shares that its owner has now; nothing for other actions. Throws RequestError
+ * when nothing is left.
+ */
 async function claimsOf({ plan, markets, on: { chain: { contracts }, reads } }: Work): Promise<RequestRelay['claims']> {
   const taken = new Set<string>();
   const claims: RequestRelay['claims'] = [];
@@ -272,9 +297,14 @@ async function claimsOf({ plan, markets, on: { chain: { contracts }, reads } }: 
   return claims;
 }
 
-/** Throws RequestError with the contract's reason when the transaction, or an item of the batch, would fail in the next block. */
+/**
+ * Throws RequestError with the contract's reason when the transaction, or an item of the batch, would fail in the next
+ * block.
+ */
 async function simulate(plan: Plan, { reads, relayer, maxFeePerGas }: RelayChain, funds: Funds): Promise<void> {
-  const answer = await reads.simulate({ from: relayer, ...plan.call, gasLimit: plan.gasLimit, gasPrice: priceOf(funds, maxFeePerGas) });
+  const answer = await reads.simulate({
+    from: relayer, ...plan.call, gasLimit: plan.gasLimit, gasPrice: priceOf(funds, maxFeePerGas),
+  });
   if ('reverted' in answer) throw new RequestError('relay_would_revert', answer.reverted);
   if (plan.action !== 'batch-ctf-redemption') return;
   for (const [i, { success, returnData }] of decodeAggregate(answer.returned).entries()) {
@@ -283,7 +313,9 @@ async function simulate(plan: Plan, { reads, relayer, maxFeePerGas }: RelayChain
 }
 
 /** Throws RequestError when gas costs more than the lane may offer, or the key cannot pay for this transaction. */
-async function enoughFunds({ gasLimit }: Plan, { chain: { chainId }, reads, relayer, maxFeePerGas, lacks }: RelayChain): Promise<Funds> {
+async function enoughFunds(
+  { gasLimit }: Plan, { chain: { chainId }, reads, relayer, maxFeePerGas, lacks }: RelayChain,
+): Promise<Funds> {
   const funds = await reads.funds(relayer);
   const lack = lackOf(funds, { chainId, address: relayer, whose: 'the relayer', maxFeePerGas, gasLimit });
   if (lack === undefined) return funds;

@@ -24,13 +24,19 @@ type Deduction
     | { readonly kind: 'collateral'; readonly amount: bigint }
     | { readonly kind: 'shares'; readonly marketId: string; readonly tokens: readonly [bigint, bigint]; readonly amount: bigint };
 
-/** What an owner has in the newest block; `shares` are the YES and the NO shares of the market that the request is about. */
+/**
+ * What an owner has in the newest block; `shares` are the YES and the NO shares of the market that the request is
+ * about.
+ */
 interface Balances {
   /** Less what transactions will take that are on their way to a block. */
   readonly collateral: bigint;
   readonly allowance: bigint;
   readonly shares: readonly [bigint, bigint];
-  /** Fills that the contract has settled or failed in that block, so that the balances say so, though the block is not final. */
+  /**
+   * Fills that the contract has settled or failed in that block, so that the balances say so, though the block is not
+   * final.
+   */
   readonly ended: ReadonlySet<number>;
 }
 
@@ -48,14 +54,16 @@ export interface ReservedBalanceParts {
 }
 
 /**
- * Throws RequestError `relay_cover_needed` when the request would take away what its owner's commitments need, by the newest block and the history
- * of this moment. Redemptions take nothing: the chain settles no fill of a resolved market. Throws ChainUnavailable.
+ * Throws RequestError `relay_cover_needed` when the request would take away what its owner's commitments need, by the
+ * newest block and the history of this moment. Redemptions take nothing: the chain settles no fill of a resolved
+ * market. Throws ChainUnavailable.
  */
 export async function refuseReserved(plan: Plan, parts: ReservedBalanceParts): Promise<void> {
   const deductions = deductionsOf(plan, parts);
   if (deductions.length === 0) return;
   const balances = await readBalances(plan, deductions, parts);
-  const commitments = [...parts.commitments(plan.owner)].filter(({ fill }) => fill === undefined || !balances.ended.has(fill));
+  const commitments = [...parts.commitments(plan.owner)]
+    .filter(({ fill }) => fill === undefined || !balances.ended.has(fill));
   for (const deduction of deductions) refuseDeduction(deduction, balances, commitments);
 }
 
@@ -83,7 +91,9 @@ function deductionsOf(plan: Plan, { chain: { contracts }, markets }: ReservedBal
 }
 
 /** In one call, so that balances, fills and nonces are of one block. */
-async function readBalances({ owner }: Plan, deductions: readonly Deduction[], parts: ReservedBalanceParts): Promise<Balances> {
+async function readBalances(
+  { owner }: Plan, deductions: readonly Deduction[], parts: ReservedBalanceParts,
+): Promise<Balances> {
   const { chain, reads, commitments, inFlight } = parts;
   const { collateral, conditionalTokens, settlement } = chain.contracts;
   const tokens = deductions.flatMap((deduction) => deduction.kind === 'shares' ? deduction.tokens : []);
@@ -98,24 +108,32 @@ async function readBalances({ owner }: Plan, deductions: readonly Deduction[], p
   const ends = fills.map((fill): ContractCall => ({ abi: 'settlement', to: settlement, method: 'isSettled', args: [fill] }));
   const results = await reads.views([...amounts, ...nonces, ...ends], 'latest');
   const [read, used, ended] = [
-    results.slice(0, amounts.length), results.slice(amounts.length, amounts.length + nonces.length), results.slice(amounts.length + nonces.length),
+    results.slice(0, amounts.length), results.slice(amounts.length, amounts.length + nonces.length),
+    results.slice(amounts.length + nonces.length),
   ];
   if (read.some((amount) => typeof amount !== 'bigint')) throw new ChainUnavailable(chain.chainId, 'the owner\'s balances cannot be read');
   const [balance, allowance, yes = 0n, no = 0n] = read as [bigint, bigint, bigint?, bigint?];
   const onItsWay = before.filter(({ nonces: [nonce] }, i) => !(typeof used[i] === 'bigint' && nonce !== undefined && used[i] > BigInt(nonce[1])));
   return {
-    collateral: balance - onItsWay.reduce((total, note) => total + BigInt(note.collateral ?? 0), 0n), allowance, shares: [yes, no],
+    collateral: balance - onItsWay.reduce((total, note) => total + BigInt(note.collateral ?? 0), 0n), allowance,
+    shares: [yes, no],
     ended: new Set(fills.filter((_, i) => ended[i] === true)),
   };
 }
 
-/** Asks for the next nonce of the owner's message: once it is above the message's own, the newest block has the transaction. */
+/**
+ * Asks for the next nonce of the owner's message: once it is above the message's own, the newest block has the
+ * transaction.
+ */
 function nonceCall({ goals: [goal] }: Pick<RelayNote, 'goals'>, owner: string, { contracts }: ReservedBalanceParts['chain']): ContractCall {
   const message = goal?.kind === 'proposal' ? { name: 'propose-resolution', nonceOf: goal.marketId } as const : { name: 'ctf-split', nonceOf: undefined } as const;
   return nonceSpaceOf(message, owner, contracts).call;
 }
 
-/** Throws RequestError `relay_cover_needed`. What no commitment needs may be taken, and so may what is not there already. */
+/**
+ * Throws RequestError `relay_cover_needed`. What no commitment needs may be taken, and so may what is not there
+ * already.
+ */
 function refuseDeduction(deduction: Deduction, balances: Balances, commitments: readonly Commitment[]): void {
   const buys = commitments.filter(({ side }) => side === BUY);
   const cost = sum(buys, ({ cost: each }) => each);
@@ -123,7 +141,8 @@ function refuseDeduction(deduction: Deduction, balances: Balances, commitments: 
     case 'approval': return refuseIf(true, 'the approval of the settlement contract', commitments.filter(({ side }) => side === SELL));
     case 'allowance': {
       const { left } = deduction;
-      // Also where the present allowance is lower: the permits of orders, which may raise it, have the nonce that this would use up.
+      // Also where the present allowance is lower: the permits of orders, which may raise it, have the nonce that this
+      // would use up.
       return refuseIf(left < cost, `an allowance of ${cost}, and ${left} would be left`, buys);
     }
     case 'permit':
@@ -133,7 +152,9 @@ function refuseDeduction(deduction: Deduction, balances: Balances, commitments: 
       for (const outcome of [0, 1] as const) {
         const sells = sellsOf(commitments, deduction.marketId, outcome);
         const what = `${outcome === 0 ? 'YES' : 'NO'} shares of market ${deduction.marketId}`;
-        refuseLess({ what, needed: sum(sells, ({ size }) => size), left: balances.shares[outcome] - deduction.amount }, sells);
+        refuseLess(
+          { what, needed: sum(sells, ({ size }) => size), left: balances.shares[outcome] - deduction.amount }, sells,
+        );
       }
   }
 }
@@ -142,7 +163,9 @@ function sellsOf(commitments: readonly Commitment[], marketId: string, outcome: 
   return commitments.filter((each) => each.side === SELL && each.marketId === marketId && each.outcome === outcome);
 }
 
-function refuseLess({ what, needed, left }: { what: string; needed: bigint; left: bigint }, concerned: readonly Commitment[]): void {
+function refuseLess(
+  { what, needed, left }: { what: string; needed: bigint; left: bigint }, concerned: readonly Commitment[],
+): void {
   refuseIf(left < needed, `${needed} ${what}, and ${left > 0n ? left : 0n} would be left`, concerned);
 }
 

@@ -1,4 +1,7 @@
-/** The relayer role: sends what users have signed, records how it ended, and settles proposals that nobody settles. Of two processes, one does. */
+/**
+ * The relayer role: sends what users have signed, records how it ended, and settles proposals that nobody settles. Of
+ * two processes, one does.
+ */
 import type { Log } from '../../engine/log/log.js';
 import type { Report } from '../../engine/report.js';
 import type { Replica } from '../../engine/run/replica.js';
@@ -29,7 +32,10 @@ const KEEPER_POLLS = 5;
 export interface EndedRelays {
   /** How a request has ended; undefined when the read models know of no ending. */
   ended: RelayChain['ended'];
-  /** Resolves when the read models include the log position. Throws RequestError `relay_unavailable` when that takes too long. */
+  /**
+   * Resolves when the read models include the log position. Throws RequestError `relay_unavailable` when that takes too
+   * long.
+   */
   caughtUp(position: number): Promise<void>;
 }
 
@@ -93,7 +99,9 @@ interface RunningChain {
 
 /** Undefined for a chain without a relayer's key. */
 async function startChain(access: ChainAccess, ports: RelayerPorts): Promise<RunningChain | undefined> {
-  const { chain, rpc, clientRpc, report, configured: { relayer: address, pollMs, maxFeePerGas = LANE_POLICY.maxFeePerGas } } = access;
+  const {
+    chain, rpc, clientRpc, report, configured: { relayer: address, pollMs, maxFeePerGas = LANE_POLICY.maxFeePerGas },
+  } = access;
   const { chainId, contracts } = chain;
   const reads = createChainReads(chain, rpc);
   const { replica: { view }, endedRelays, clock, laneUser } = ports;
@@ -121,15 +129,20 @@ async function startChain(access: ChainAccess, ports: RelayerPorts): Promise<Run
   });
   return {
     relayChain: {
-      chain, sender, maxFeePerGas, relayer: address, lacks: createLackAlert(report), reads: createChainReads(chain, clientRpc),
+      chain, sender, maxFeePerGas, relayer: address, lacks: createLackAlert(report),
+      reads: createChainReads(chain, clientRpc),
       token: () => access.collateral(),
-      isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedRelays.ended(requestId),
+      isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId,
+      ended: (requestId) => endedRelays.ended(requestId),
       commitments: (owner) => view.commitments({ trader: owner, chainId }),
       readModelCaughtUp: () => endedRelays.caughtUp(view.position - 1),
     },
     state() {
       const { holds, open, problem } = sender.status();
-      return { chainId, address, standby: !holds, openRelays: open, problem: problem ?? null, keeper: keeperState(keeper.status()) };
+      return {
+        chainId, address, standby: !holds, openRelays: open, problem: problem ?? null,
+        keeper: keeperState(keeper.status()),
+      };
     },
     async stop() {
       stopping.abort();

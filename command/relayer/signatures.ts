@@ -1,4 +1,7 @@
-/** Checks the signatures of a plan off the chain: by the present nonces, or by the ones before, which means that the request is a repeat. */
+/**
+ * Checks the signatures of a plan off the chain: by the present nonces, or by the ones before, which means that the
+ * request is a repeat.
+ */
 import { toHex } from '../../engine/records/hex.js';
 import { prepareAction, type ActionDigest } from '../signing/action-digest.js';
 import type { Keccak256, SigningDomain } from '../signing/typed-data.js';
@@ -89,7 +92,9 @@ export function createSignatureCheck({ keccak256, recovery, domains }: Signature
       found.push({ space, ...hit, digest: signerOf(part, hit.nonce).digest });
     }
     for (const kind of ['next', 'repeat'] as const) {
-      if (found.every(({ age }) => age === kind)) return { kind, requestId: requestIdOf(keccak256, found), used: found };
+      if (found.every(({ age }) => age === kind)) {
+        return { kind, requestId: requestIdOf(keccak256, found), used: found };
+      }
     }
     const items = found.flatMap(({ age }, item) => age === 'repeat' || age === 'used' ? [item] : []);
     if (items.length > 0) return { kind: 'used', items };
@@ -107,23 +112,34 @@ interface Candidate {
 }
 
 /**
- * The nonces that a message may be signed with: first the one that is due when the messages before it have used up theirs, then the one that
- * was due before the whole request was carried out, then the others of that time and of now.
+ * The nonces that a message may be signed with: first the one that is due when the messages before it have used up
+ * theirs, then the one that was due before the whole request was carried out, then the others of that time and of now.
  */
-function candidates(base: bigint, { place, total, isKeyed }: { place: number; total: number; isKeyed: boolean }): [Candidate, ...Candidate[]] {
+function candidates(
+  base: bigint, { place, total, isKeyed }: { place: number; total: number; isKeyed: boolean },
+): [Candidate, ...Candidate[]] {
   const counter = counterOf(base, isKeyed);
-  const at = (step: number, age: Age): Candidate[] => counter + BigInt(step) >= 0n ? [{ nonce: base + BigInt(step), age }] : [];
-  const others = Array.from({ length: 2 * total }, (_, i) => i - total).filter((step) => step !== place && step !== place - total);
+  const at = (step: number, age: Age): Candidate[] => (
+    counter + BigInt(step) >= 0n ? [{ nonce: base + BigInt(step), age }] : []);
+  const others = Array.from(
+    { length: 2 * total }, (_, i) => i - total,
+  ).filter((step) => step !== place && step !== place - total);
   return [{ nonce: base + BigInt(place), age: 'next' }, ...at(place - total, 'repeat'), ...others.flatMap((step) => at(step, step < 0 ? 'used' : 'early'))];
 }
 
 /** The digest of the one message; of several, the hash of their digests one after the other. */
 function requestIdOf(keccak256: Keccak256, found: readonly FoundNonce[]): string {
   const [first] = found;
-  return toHex(found.length === 1 && first !== undefined ? first.digest : keccak256(Buffer.concat(found.map(({ digest }) => digest))));
+  return toHex(found.length === 1 && first !== undefined
+    ? first.digest
+    : keccak256(
+        Buffer.concat(found.map(({ digest }) => digest)),
+      ));
 }
 
-function detailOf({ name, message }: SignedPart, { digest, recovered }: { digest: Uint8Array; recovered: Recovery }, nonce: bigint): string {
+function detailOf(
+  { name, message }: SignedPart, { digest, recovered }: { digest: Uint8Array; recovered: Recovery }, nonce: bigint,
+): string {
   const fault = recovered.ok ? `it is by ${recovered.signer}` : recoveryFailures[recovered.failure];
   // The one member that neither the request nor the nonces tell, and that changes with the oracle's minimum.
   const bond = message['bond'] === undefined ? '' : ` and bond ${String(message['bond'])}`;

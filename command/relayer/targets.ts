@@ -1,4 +1,6 @@
-/** What the relayer sends at all: every contract, spender, token and market in a request is pinned to the chain's own. */
+/**
+ * What the relayer sends at all: every contract, spender, token and market in a request is pinned to the chain's own.
+ */
 import type { Contracts } from '../chain/chain.js';
 import { bondPermitOf, type Redemption, type RelayRequest } from './bodies.js';
 import { isResolved, type RelayMarkets } from './markets.js';

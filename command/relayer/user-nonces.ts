@@ -1,4 +1,7 @@
-/** `GET /api/v1/users/{address}/nonces`: reads from a chain the nonces that a user signs next, and what else a signature about a market needs. */
+/**
+ * `GET /api/v1/users/{address}/nonces`: reads from a chain the nonces that a user signs next, and what else a signature
+ * about a market needs.
+ */
 import { RequestError } from '../../engine/records/errors.js';
 import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView } from '../../engine/run/view.js';
@@ -27,8 +30,12 @@ type UserNonces = (params: {
   readonly user: string; readonly chainId: number; readonly marketId: string | undefined;
 }) => Promise<{ readonly body: string }>;
 
-export function createUserNonces({ view, chains }: { view: EngineView; chains: ReadonlyMap<number, ReadableChain> }): UserNonces {
-  const readers = new Map([...chains].map(([chainId, { chain, clientRpc }]) => [chainId, { chain, reads: createChainReads(chain, clientRpc) }]));
+export function createUserNonces({ view, chains }: {
+  view: EngineView;
+  chains: ReadonlyMap<number, ReadableChain>;
+}): UserNonces {
+  const readers = new Map([...chains].map(([chainId, { chain, clientRpc }]) => (
+    [chainId, { chain, reads: createChainReads(chain, clientRpc) }])));
   return async ({ user, chainId, marketId }) => {
     const reader = readers.get(chainId);
     if (reader === undefined) throw new RequestError('unknown_chain');
@@ -38,14 +45,18 @@ export function createUserNonces({ view, chains }: { view: EngineView; chains: R
     const [owner, token, ...ofMarkets] = await read(reader.reads, [
       space('ctf-approval'), space('usdc-permit'), ...markets.flatMap((each) => [space('ctf-redemption', each), space('settle-market', each)]),
     ]);
-    const facts = await reading(() => readMarkets(markets, { contracts: reader.chain.contracts, reads: reader.reads, isKnown: () => true }));
+    const facts = await reading(() => readMarkets(
+      markets, { contracts: reader.chain.contracts, reads: reader.reads, isKnown: () => true },
+    ));
     const body = {
       address: user, chainId, owner, token,
       markets: markets.flatMap((each, i) => {
         const market = facts.get(each);
         if (market === undefined) return [];
         const { address: contractAddress, bond } = market;
-        return [{ marketId: each, contractAddress, bond: String(bond), condition: ofMarkets[2 * i], market: ofMarkets[2 * i + 1] }];
+        return [{
+          marketId: each, contractAddress, bond: String(bond), condition: ofMarkets[2 * i], market: ofMarkets[2 * i + 1],
+        }];
       }),
     };
     return { body: JSON.stringify(body) };

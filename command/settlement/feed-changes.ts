@@ -1,6 +1,6 @@
 /**
- * What a batch of the fill feed changes: which fills come and which end, how far each chain and each partition has got, and the watermark.
- * No input or output.
+ * What a batch of the fill feed changes: which fills come and which end, how far each chain and each partition has got,
+ * and the watermark. No input or output.
  */
 import { BUY } from '../../engine/records/fields.js';
 import { PARTITIONS, type FillMatchedMessage } from '../feed/messages.js';
@@ -35,8 +35,8 @@ export interface FeedProgress {
   /** Fill numbers are dense over all markets and chains. All below this one have come, whichever partition is slow. */
   readonly watermark: number;
   /**
-   * The fills from the watermark on that have come, and whether they have ended as well. While a partition is slow there are very many, so a
-   * batch changes them in place.
+   * The fills from the watermark on that have come, and whether they have ended as well. While a partition is slow
+   * there are very many, so a batch changes them in place.
    */
   readonly ahead: Map<number, FillKey & { readonly ended: boolean }>;
   /** By chain id, then by partition. */
@@ -95,8 +95,10 @@ export function changesOf(before: FeedProgress, batch: FeedBatch): FeedChanges {
       const expected = before.partitions[partition]?.nextSeq ?? 0;
       return at === before.partitions[partition] ? [] : [{ ...at, partition, expected }];
     }),
-    opened, matched: [...came.values()].map((each) => ({ ...each, ended: ended.has(each.fill) })).filter((each) => !each.ended || isAhead(each)),
-    ended: earlier.filter(isAhead), dropped: [...earlier.filter((each) => !isAhead(each)), ...over], advanced: [...advanced.values()],
+    opened, matched: [...came.values()].map((each) => ({ ...each, ended: ended.has(each.fill) }))
+      .filter((each) => !each.ended || isAhead(each)),
+    ended: earlier.filter(isAhead), dropped: [...earlier.filter((each) => !isAhead(each)), ...over],
+    advanced: [...advanced.values()],
   };
 }
 
@@ -107,8 +109,14 @@ export function progressAfter({ ahead, ...before }: FeedProgress, { after, ...ch
   return { ...after, ahead };
 }
 
-/** Moves the watermark over all fills that have come without a gap; `over` are those of them that had ended in an earlier batch. */
-function passOn(before: FeedProgress, { came, ended }: { came: ReadonlyMap<number, FillToSettle>; ended: ReadonlyMap<number, FillKey> }) {
+/**
+ * Moves the watermark over all fills that have come without a gap; `over` are those of them that had ended in an
+ * earlier batch.
+ */
+function passOn(
+  before: FeedProgress,
+  { came, ended }: { came: ReadonlyMap<number, FillToSettle>; ended: ReadonlyMap<number, FillKey> },
+) {
   const ahead: FeedProgress['ahead'] = new Map([...came].map(([fill, { chainId }]) => [fill, { chainId, fill, ended: false }]));
   for (const [fill, key] of ended) if (came.has(fill) || before.ahead.has(fill)) ahead.set(fill, { ...key, ended: true });
   const over: FillKey[] = [];
@@ -123,10 +131,13 @@ function passOn(before: FeedProgress, { came, ended }: { came: ReadonlyMap<numbe
 
 /** The last block of which every partition has had all messages; undefined while one has had none. */
 export function leastBarrier(barriers: readonly (Barrier | undefined)[] | undefined): Barrier | undefined {
-  return barriers?.reduce((least, each) => least === undefined || each === undefined ? undefined : each.block < least.block ? each : least);
+  return barriers?.reduce((least, each) => (
+    least === undefined || each === undefined ? undefined : each.block < least.block ? each : least));
 }
 
-function matchedFill({ fill, chainId, price, size, takerSide, makerNumber, takerNumber }: FillMatchedMessage): FillToSettle {
+function matchedFill({
+  fill, chainId, price, size, takerSide, makerNumber, takerNumber,
+}: FillMatchedMessage): FillToSettle {
   const [buyNumber, sellNumber] = takerSide === BUY ? [takerNumber, makerNumber] : [makerNumber, takerNumber];
   return { fill, chainId, price, size: BigInt(size), buyNumber, sellNumber };
 }

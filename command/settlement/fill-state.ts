@@ -1,6 +1,6 @@
 /**
- * The states of a fill on its way to the chain, and what moves it from one to the next. The table `settlement.fills` is the queue: it has each
- * fill's state, and the worker writes what `next` returns. No input or output.
+ * The states of a fill on its way to the chain, and what moves it from one to the next. The table `settlement.fills` is
+ * the queue: it has each fill's state, and the worker writes what `next` returns. No input or output.
  */
 import { backoffMs } from '../../engine/waiting.js';
 import type { Ending, RequestStatus } from '../lane/requests.js';
@@ -11,9 +11,15 @@ export type FillState
   = | 'waiting'
     /** It is in a request of the lane: not taken, sent, or mined in a block that the history has not recorded yet. */
     | 'requested'
-    /** Its request has not settled it. It goes again: in a smaller batch when it may be the cause, after a pause when it was alone. */
+    /**
+     * Its request has not settled it. It goes again: in a smaller batch when it may be the cause, after a pause when it
+     * was alone.
+     */
     | 'returned'
-    /** The chain has it as settled or failed by another transaction, and the history does not yet. It is not sent; the chain is asked again. */
+    /**
+     * The chain has it as settled or failed by another transaction, and the history does not yet. It is not sent; the
+     * chain is asked again.
+     */
     | 'doubtful';
 
 export type FillTrigger
@@ -47,11 +53,16 @@ export interface Transition {
   readonly meaning: string;
 }
 
-function row(from: readonly FillState[], trigger: FillTrigger, to: FillState, retry: Retry, meaning: string): Transition {
+function row(
+  from: readonly FillState[], trigger: FillTrigger, to: FillState, retry: Retry, meaning: string,
+): Transition {
   return { from, trigger, to, retry, meaning };
 }
 
-/** Every transition. From every state, a fill that the history has as settled or failed leaves the table (`take` of the store). */
+/**
+ * Every transition. From every state, a fill that the history has as settled or failed leaves the table (`take` of the
+ * store).
+ */
 export const TRANSITIONS: readonly Transition[] = [
   row(['waiting', 'returned'], 'asked', 'requested', 'as before', 'a request with it is about to go to the lane'),
   row(['waiting', 'returned'], 'order missing', 'returned', 'alone', 'the log does not have one of its signed orders'),
@@ -87,12 +98,16 @@ export interface TransitionContext {
 }
 
 /** The fill after what has happened to it. Throws an error for what cannot happen in its state. */
-export function next<Fill extends FillProgress>(fill: Fill, trigger: FillTrigger, { nowMs, batchSize, rules }: TransitionContext): Fill {
+export function next<Fill extends FillProgress>(
+  fill: Fill, trigger: FillTrigger, { nowMs, batchSize, rules }: TransitionContext,
+): Fill {
   const transition = TRANSITIONS.find((each) => each.trigger === trigger && each.from.includes(fill.state));
   if (transition === undefined) throw new Error(`a fill that is ${fill.state} cannot be ${trigger}`);
   const { to, retry } = transition;
   const sinceMs = to === 'requested' || fill.state === 'doubtful' ? fill.sinceMs : nowMs;
-  const paused = (tries: number) => ({ tries, dueMs: nowMs + backoffMs(tries, { firstMs: rules.pauseMs, longestMs: rules.maxPauseMs }) });
+  const paused = (tries: number) => ({
+    tries, dueMs: nowMs + backoffMs(tries, { firstMs: rules.pauseMs, longestMs: rules.maxPauseMs }),
+  });
   const gone: Fill = { ...fill, state: to, sinceMs, dueMs: 0 };
   switch (retry) {
     case 'as before': return fill.state === 'doubtful' ? { ...gone, tries: 0 } : gone;
@@ -125,7 +140,9 @@ export function firstBatch<Fill extends FillProgress>(
   const isWhole = end !== -1 || batch.length === limit;
   // A time that is yet to come was written before the clock was set back.
   if (isWhole || first.state === 'returned' || first.sinceMs > nowMs) return { batch, fromMs: -Infinity };
-  return { batch, fromMs: Math.min(first.sinceMs + rules.gatherMs, Number.isFinite(rules.quietMs) ? askedMs + rules.quietMs : Infinity) };
+  return { batch, fromMs: Math.min(
+    first.sinceMs + rules.gatherMs, Number.isFinite(rules.quietMs) ? askedMs + rules.quietMs : Infinity,
+  ) };
 }
 
 /** Whether nothing more happens to the request: the history has all facts of the blocks below `nextBlock`. */
@@ -143,7 +160,9 @@ export function hasSucceeded(status: RequestStatus): status is { readonly kind: 
 }
 
 /** What has happened to the fills that a request has left, which is over; `fills` is their number at first. */
-export function triggerOf(status: RequestStatus, { fills, left }: { readonly fills: number; readonly left: number }): FillTrigger {
+export function triggerOf(
+  status: RequestStatus, { fills, left }: { readonly fills: number; readonly left: number },
+): FillTrigger {
   if (status.kind === 'refused') return 'refused';
   if (status.kind !== 'ended' || status.ending.kind === 'lost') return 'nonce lost';
   if (!status.ending.succeeded) return 'reverted';

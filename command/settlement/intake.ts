@@ -1,6 +1,6 @@
 /**
- * Takes the fills of the feed into the queue, and out of it when they are settled or have failed. One process takes in, and gives its worker the
- * queue; the others stand by.
+ * Takes the fills of the feed into the queue, and out of it when they are settled or have failed. One process takes in,
+ * and gives its worker the queue; the others stand by.
  */
 import { backoffMs, createBell, pause, type Backoff, type Bell } from '../../engine/waiting.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
@@ -18,13 +18,19 @@ export interface IntakeOptions {
   readonly openStore: (standBy: StandBy) => Promise<SettlementStore>;
   readonly feed: FillFeed;
   readonly log: Pick<Log, 'length' | 'read'>;
-  /** Called with the chain of every market once the first of the history has been taken in. An error that it throws ends the intake. */
+  /**
+   * Called with the chain of every market once the first of the history has been taken in. An error that it throws ends
+   * the intake.
+   */
   readonly checkChains: (ofMarkets: Iterable<number>) => void;
   readonly signal: AbortSignal;
   readonly report: Report;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
-  /** The least time from one small batch to the next, so that the next one has more messages. The first one does not wait. Default 20 ms. */
+  /**
+   * The least time from one small batch to the next, so that the next one has more messages. The first one does not
+   * wait. Default 20 ms.
+   */
   readonly restMs?: number;
   readonly backoff?: Backoff;
 }
@@ -32,14 +38,20 @@ export interface IntakeOptions {
 export interface IntakeStatus {
   /** Whether another process takes in. */
   readonly standby: boolean;
-  /** All messages of the outcomes below this log position have come; undefined before that is known, and while another process takes in. */
+  /**
+   * All messages of the outcomes below this log position have come; undefined before that is known, and while another
+   * process takes in.
+   */
   readonly position: number | undefined;
   /** Why nothing can be taken in at present; undefined when nothing is wrong. */
   readonly problem: string | undefined;
 }
 
 export interface Intake {
-  /** Resolves when the intake has ended after `signal`. Rejects with an error that trying again cannot help: ForeignIntake among them. */
+  /**
+   * Resolves when the intake has ended after `signal`. Rejects with an error that trying again cannot help:
+   * ForeignIntake among them.
+   */
   readonly done: Promise<void>;
   /** Resolves when it is known whether this process takes in, stands by, or cannot reach what it needs. */
   readonly begun: Promise<void>;
@@ -52,7 +64,10 @@ export interface Intake {
   counts(chainId: number): Promise<QueueCounts>;
   /** The last block up to which the chain's facts have come, in every partition; undefined before the first. */
   barrier(chainId: number): Barrier | undefined;
-  /** Resolves with the queue when this process takes in and has caught up with the history as it was then. Rejects with the signal's reason. */
+  /**
+   * Resolves with the queue when this process takes in and has caught up with the history as it was then. Rejects with
+   * the signal's reason.
+   */
   held(signal: AbortSignal): Promise<SettlementStore>;
   /** Calls the listener after every change. */
   onChange(listener: () => void): void;
@@ -69,7 +84,10 @@ export class ForeignIntake extends Error {
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 /** A batch with this many messages is large enough. */
 const PLENTY = 500;
-/** Where there are no messages, the positions are written after this many outcomes, so that the next start need not read them again. */
+/**
+ * Where there are no messages, the positions are written after this many outcomes, so that the next start need not read
+ * them again.
+ */
 const UNWRITTEN_OUTCOMES = 50_000;
 
 /** What one session has loaded and followed. */
@@ -101,7 +119,10 @@ export function runIntake(options: IntakeOptions): Intake {
 
 class IntakeRun {
   readonly listeners: (() => void)[] = [];
-  /** What is shown: the last session that has caught up. It stays when its session ends, so that what is shown never goes back. */
+  /**
+   * What is shown: the last session that has caught up. It stays when its session ends, so that what is shown never
+   * goes back.
+   */
   shown: IntakeSession | undefined;
   private current: IntakeSession | undefined;
   private standby = false;
@@ -122,7 +143,8 @@ class IntakeRun {
         await this.runSession(() => { failures = 0; });
       } catch (error) {
         if (signal.aborted) break;
-        const passing = error instanceof OutboxUnavailable || error instanceof LogUnavailable || error instanceof Overtaken;
+        const passing = error instanceof OutboxUnavailable || error instanceof LogUnavailable
+          || error instanceof Overtaken;
         if (!passing) throw error;
         if (this.problem !== error.message) report('warn', `the intake of fills waits: ${error.message}`);
         this.problem = error.message;
@@ -147,7 +169,9 @@ class IntakeRun {
   }
 
   async counts(chainId: number): Promise<QueueCounts> {
-    return this.current === undefined || this.current !== this.shown ? NOTHING_WAITS : await this.current.store.counts(chainId);
+    return this.current === undefined || this.current !== this.shown
+      ? NOTHING_WAITS
+      : await this.current.store.counts(chainId);
   }
 
   async held(signal: AbortSignal): Promise<SettlementStore> {
@@ -172,7 +196,9 @@ class IntakeRun {
       this.show(session);
       this.isWell('the intake of fills goes on');
       let unwritten = 0;
-      for await (const batch of feed.follow({ partitions: session.progress.partitions, markets: session.markets }, either)) {
+      for await (const batch of feed.follow(
+        { partitions: session.progress.partitions, markets: session.markets }, either,
+      )) {
         const restUntilMs = performance.now() + restMs;
         unwritten = await takeIn(session, batch, { unwritten, nowMs: now() });
         this.show(session);
@@ -229,7 +255,8 @@ function isCurrent({ progress, length }: IntakeSession): boolean {
 
 /** Writes a batch and then takes it over. Returns the number of outcomes that are read and not written. */
 async function takeIn(
-  session: IntakeSession, batch: FeedBatch, { unwritten, nowMs }: { readonly unwritten: number; readonly nowMs: number },
+  session: IntakeSession, batch: FeedBatch,
+  { unwritten, nowMs }: { readonly unwritten: number; readonly nowMs: number },
 ): Promise<number> {
   const before = least(session.progress.partitions);
   const changes = changesOf(session.progress, batch);

@@ -1,6 +1,7 @@
 /**
- * Slows settlement down when transactions keep reverting, or one succeeds and leaves all its fills untouched. Then no single fill is the cause (the
- * key may have lost its role, or the collateral is paused), so one transaction at a time finds out when it is over, and no gas is spent on others.
+ * Slows settlement down when transactions keep reverting, or one succeeds and leaves all its fills untouched. Then no
+ * single fill is the cause (the key may have lost its role, or the collateral is paused), so one transaction at a time
+ * finds out when it is over, and no gas is spent on others.
  */
 import { backoffMs } from '../../engine/waiting.js';
 import type { QueueRules } from './rules.js';
@@ -13,7 +14,9 @@ export interface Pace {
   settled(): void;
   /** A transaction has succeeded and touched none of its fills. */
   stopped(nowMs: number): void;
-  /** A transaction has reverted; `others`: there are some that were sent before that was known. They do not count again. */
+  /**
+   * A transaction has reverted; `others`: there are some that were sent before that was known. They do not count again.
+   */
   reverted(others: boolean, nowMs: number): void;
 }
 

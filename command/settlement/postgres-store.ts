@@ -1,4 +1,7 @@
-/** The tables of settlement in Postgres, schema `settlement`. Everything in them can be made again from the log and from the lane's requests. */
+/**
+ * The tables of settlement in Postgres, schema `settlement`. Everything in them can be made again from the log and from
+ * the lane's requests.
+ */
 import { PARTITIONS } from '../feed/messages.js';
 import { openSession, type Schema, type OutboxSession, type OutboxSessionOptions } from '../lane/session.js';
 import type { Barrier, FeedChanges, FeedProgress, FillKey } from './feed-changes.js';
@@ -82,8 +85,8 @@ const COUNTED = 10_000;
 
 const SQL = {
   /**
-   * The queue is read in the order of its key, however many fills wait. Without statistics, which are late exactly when it grows fast, Postgres would
-   * expect few fills, and fetch and sort all of them for the first ones.
+   * The queue is read in the order of its key, however many fills wait. Without statistics, which are late exactly when
+   * it grows fast, Postgres would expect few fills, and fetch and sort all of them for the first ones.
    */
   inKeyOrder: 'select set_config(\'enable_bitmapscan\', \'off\', false), set_config(\'enable_sort\', \'off\', false)',
   partitions: 'select next_seq, position, done from settlement.partitions order by partition',
@@ -93,8 +96,9 @@ const SQL = {
   /** The fills that came before others with lower numbers. */
   ahead: 'select chain_id, fill, state = \'over\' as ended from settlement.fills where fill >= $1',
   /**
-   * A batch of the feed, whole or not at all: nothing is written where another process has moved one of the partitions. One statement, since each
-   * takes a round trip. It first locks the partitions, so it waits for one that is moving the same.
+   * A batch of the feed, whole or not at all: nothing is written where another process has moved one of the partitions.
+   * One statement, since each takes a round trip. It first locks the partitions, so it waits for one that is moving the
+   * same.
    */
   take: `
 with moving as (
@@ -157,8 +161,9 @@ export interface StoreOptions extends Pick<OutboxSessionOptions, 'url' | 'signal
 const LOOK_MS = 60_000;
 
 /**
- * Resolves when this process alone has the tables; stands by while another one does. Commits do not wait for the disk: Postgres keeps them in
- * their order before any later commit, the lane's included. So a crash loses the last ones together, and the feed and the lane give them again.
+ * Resolves when this process alone has the tables; stands by while another one does. Commits do not wait for the disk:
+ * Postgres keeps them in their order before any later commit, the lane's included. So a crash loses the last ones
+ * together, and the feed and the lane give them again.
  */
 export async function openStore({ lock = 'settlement:intake', ...options }: StoreOptions): Promise<SettlementStore> {
   const session = await openSession({ ...options, name: 'settlement intake', locks: [lock], schema: SETTLEMENT_SCHEMA, durable: false });
@@ -178,7 +183,8 @@ export async function openStore({ lock = 'settlement:intake', ...options }: Stor
       if (fills.length === 0) return;
       const of = (column: (fill: QueuedFill) => unknown): unknown[] => fills.map(column);
       await session.query(SQL.change, [
-        chainId, of(({ fill }) => fill), of(({ state }) => state), of(({ sinceMs }) => sinceMs), of(({ dueMs }) => Math.round(dueMs)),
+        chainId, of(({ fill }) => fill), of(({ state }) => state), of(({ sinceMs }) => sinceMs),
+        of(({ dueMs }) => Math.round(dueMs)),
         of(({ batchLimit }) => batchLimit ?? null), of(({ tries }) => tries),
       ]);
     },
@@ -200,7 +206,11 @@ function isOpen(session: OutboxSession): boolean {
 
 async function load(session: OutboxSession): Promise<LoadedIntake> {
   const partitions = await session.query<{ next_seq: string; position: string; done: number }>(SQL.partitions, []);
-  const [intake] = await session.query<{ watermark: string; position: string | null; digest: string | null }>(SQL.intake, []);
+  const [intake] = await session.query<{
+    watermark: string;
+    position: string | null;
+    digest: string | null;
+  }>(SQL.intake, []);
   const watermark = Number(intake?.watermark ?? 0);
   const markets = await session.query<{ market_id: string; chain_id: string }>(SQL.markets, []);
   const ahead: FeedProgress['ahead'] = new Map();
@@ -208,16 +218,22 @@ async function load(session: OutboxSession): Promise<LoadedIntake> {
     ahead.set(Number(row.fill), { chainId: Number(row.chain_id), fill: Number(row.fill), ended: row.ended });
   }
   const barriers = new Map<number, (Barrier | undefined)[]>();
-  for (const { chain_id: chainId, partition, block, block_hash: blockHash } of await session.query<BarrierRow>(SQL.barriers, [])) {
+  for (const {
+    chain_id: chainId, partition, block, block_hash: blockHash,
+  } of await session.query<BarrierRow>(SQL.barriers, [])) {
     const ofChain = barriers.get(Number(chainId)) ?? new Array<Barrier | undefined>(PARTITIONS).fill(undefined);
     ofChain[partition] = { block: Number(block), blockHash };
     barriers.set(Number(chainId), ofChain);
   }
   return {
     progress: {
-      partitions: partitions.map(({ next_seq: nextSeq, position, done }) => ({ nextSeq: Number(nextSeq), position: Number(position), done })),
+      partitions: partitions.map(({ next_seq: nextSeq, position, done }) => ({
+        nextSeq: Number(nextSeq), position: Number(position), done,
+      })),
       watermark, ahead, barriers,
-      newest: intake?.position == null || intake.digest === null ? undefined : { position: Number(intake.position), digest: intake.digest },
+      newest: intake?.position == null || intake.digest === null
+        ? undefined
+        : { position: Number(intake.position), digest: intake.digest },
     },
     markets: new Map(markets.map(({ market_id: marketId, chain_id: chainId }) => [marketId, Number(chainId)])),
   };
@@ -226,23 +242,34 @@ async function load(session: OutboxSession): Promise<LoadedIntake> {
 async function take(
   session: OutboxSession, { after, moved, opened, matched, ended, dropped, advanced }: FeedChanges, nowMs: number,
 ): Promise<void> {
-  const keys = (fills: readonly FillKey[]) => JSON.stringify(fills.map(({ chainId, fill }) => ({ chain_id: chainId, fill })));
+  const keys = (fills: readonly FillKey[]) => (
+    JSON.stringify(fills.map(({ chainId, fill }) => ({ chain_id: chainId, fill }))));
   const [turn] = await session.query<{ ours: boolean }>(SQL.take, [
-    JSON.stringify(moved.map(({ partition, expected, nextSeq, position, done }) => ({ partition, expected, next_seq: nextSeq, position, done }))),
+    JSON.stringify(moved.map(({ partition, expected, nextSeq, position, done }) => ({
+      partition, expected, next_seq: nextSeq, position, done,
+    }))),
     JSON.stringify(opened.map(({ marketId, chainId }) => ({ market_id: marketId, chain_id: chainId }))),
     JSON.stringify(matched.map(({ chainId, fill, price, size, buyNumber, sellNumber, ended: isOver }) => ({
       // Numerics as text, since JSON numbers would lose digits.
       chain_id: chainId, fill, price, size: String(size), buy_number: buyNumber, sell_number: sellNumber, state: isOver ? 'over' : 'waiting',
     }))),
     keys(ended), dropped.map(({ chainId }) => chainId), dropped.map(({ fill }) => fill),
-    JSON.stringify(advanced.map(({ chainId, partition, block, blockHash }) => ({ chain_id: chainId, partition, block, block_hash: blockHash }))),
+    JSON.stringify(advanced.map(({ chainId, partition, block, blockHash }) => ({
+      chain_id: chainId, partition, block, block_hash: blockHash,
+    }))),
     after.watermark, after.newest?.position ?? null, after.newest?.digest ?? null, Math.round(nowMs),
   ]);
   if (turn?.ours !== true) throw new Overtaken();
 }
 
 async function counts(session: OutboxSession, chainId: number): Promise<QueueCounts> {
-  interface CountsRow { waiting: number; returned: number; limited: number; oldest: string | null; next_due: string | null }
+  interface CountsRow {
+    waiting: number;
+    returned: number;
+    limited: number;
+    oldest: string | null;
+    next_due: string | null;
+  }
   const [row] = await session.query<CountsRow>(SQL.counts, [chainId]);
   const time = (value: string | null | undefined): number | undefined => value == null ? undefined : Number(value);
   return {
@@ -273,7 +300,8 @@ interface FillRow {
 
 function readFill(chainId: number, { fill, price, size, state, tries, ...row }: FillRow): QueuedFill {
   return {
-    chainId, fill: Number(fill), price, size: BigInt(size), buyNumber: Number(row.buy_number), sellNumber: Number(row.sell_number), state,
+    chainId, fill: Number(fill), price, size: BigInt(size), buyNumber: Number(row.buy_number),
+    sellNumber: Number(row.sell_number), state,
     sinceMs: Number(row.since_ms), dueMs: Number(row.due_ms), batchLimit: row.batch_limit ?? undefined, tries,
   };
 }

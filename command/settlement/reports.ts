@@ -18,7 +18,8 @@ export interface OverTransaction {
 
 /** Reports a transaction that is over and has left fills unsettled. */
 export function reportLeft(
-  { id, fills, ending, unsettled, settled, alone }: OverTransaction, { report, chainId }: { readonly report: Report; readonly chainId: number },
+  { id, fills, ending, unsettled, settled, alone }: OverTransaction,
+  { report, chainId }: { readonly report: Report; readonly chainId: number },
 ): void {
   const what = `chain ${chainId}, settlement request ${id}`;
   const left = unsettled.filter((fill) => !settled.has(fill));
@@ -42,7 +43,10 @@ export function reportLeft(
   }
 }
 
-/** Reports a request that the lane has refused. `alone`: how often in a row its only fill has come back; 0 for a larger batch. */
+/**
+ * Reports a request that the lane has refused. `alone`: how often in a row its only fill has come back; 0 for a larger
+ * batch.
+ */
 export function reportRefused(
   { fills, reason, alone }: { readonly fills: readonly number[]; readonly reason: string; readonly alone: number },
   { report, chainId }: { readonly report: Report; readonly chainId: number },

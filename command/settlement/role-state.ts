@@ -40,7 +40,8 @@ export const settlementState: StateTable<SettlementState> = {
     },
     {
       name: 'exchange_settlement_blocked', help: '1 when something blocks settlement',
-      value: ({ settlementProblem }) => settlementProblem === null ? 0 : 1, cause: ({ settlementProblem }) => settlementProblem,
+      value: ({ settlementProblem }) => settlementProblem === null ? 0 : 1,
+      cause: ({ settlementProblem }) => settlementProblem,
       alerts: [{
         name: 'ExchangeSettlementBlocked', severity: 'critical', when: { is: 1 }, forS: 60,
         means: 'Settlement on chain {chain} is blocked.', todo: 'settlementProblem in /health/ready says by what.',
@@ -141,10 +142,13 @@ export interface SettlementStateParts {
 }
 
 /** A function that returns the current state. */
-export function createSettlementState({ chainId, now, settlement, waiting }: SettlementStateParts): () => Promise<SettlementState> {
+export function createSettlementState({
+  chainId, now, settlement, waiting,
+}: SettlementStateParts): () => Promise<SettlementState> {
   /** Since when fills have waited without a running worker. */
   let unsettledSinceMs: number | undefined;
-  const ageOf = (sinceMs: number | undefined): number | null => sinceMs === undefined ? null : wholeSeconds(now() - sinceMs);
+  const ageOf = (sinceMs: number | undefined): number | null => (
+    sinceMs === undefined ? null : wholeSeconds(now() - sinceMs));
   return async () => {
     const status = settlement();
     if (status === undefined) {

@@ -1,6 +1,6 @@
 /**
- * The settlement role: takes in the fills of the feed, puts them into transactions, in order, and requests a lane to send them. The indexer
- * records whether they settled.
+ * The settlement role: takes in the fills of the feed, puts them into transactions, in order, and requests a lane to
+ * send them. The indexer records whether they settled.
  */
 import type { Log } from '../../engine/log/log.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
@@ -54,7 +54,8 @@ export const settlement: Role<SettlementPorts> = {
     const open = await ports.openFeed();
     const foreign = rejection();
     const intake = runIntake({
-      openStore: ports.openIntakeStore, feed: open.feed, log, now: () => ports.clock.now(), signal: stopping.signal, report: ports.report,
+      openStore: ports.openIntakeStore, feed: open.feed, log, now: () => ports.clock.now(), signal: stopping.signal,
+      report: ports.report,
       checkChains: (ofMarkets) => { checkChains(ofMarkets, [...accesses.keys()]); },
     });
     await intake.begun;
@@ -89,7 +90,8 @@ async function startSettlement(access: ChainAccess, { intake, ports, stopping, f
   const { chainId } = chain;
   const signal = AbortSignal.any([stopping, access.signal]);
   const watch = watchChain({
-    access, view: { cursor: () => cursorOf(intake, chainId) }, askToAdvance: () => { askToAdvance(chainId); }, now: () => clock.monotonic(),
+    access, view: { cursor: () => cursorOf(intake, chainId) }, askToAdvance: () => { askToAdvance(chainId); },
+    now: () => clock.monotonic(),
   });
   intake.onChange(() => { watch.stepped(); });
   const settledOnChain = createSettledOnChain(chain, createChainReads(chain, rpc));
@@ -108,7 +110,8 @@ async function startSettlement(access: ChainAccess, { intake, ports, stopping, f
   await access.begin(async () => {
     await watch.verify();
     started ??= runSettlement({
-      chain, log, report, now, signal, settledOnChain, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId,
+      chain, log, report, now, signal, settledOnChain, catchUp: () => watch.catchUp(), verify: () => watch.verify(),
+      newId,
       intake, lane, checkOrder: check, timings, rules,
     });
   });

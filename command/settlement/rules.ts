@@ -5,20 +5,27 @@ export interface QueueRules {
   readonly maxFills: number;
   /** How long the first fill of a batch may wait for more fills. */
   readonly gatherMs: number;
-  /** When no batch was asked for so long, the next fills go at once: until they settle, a trader can take away what they need. */
+  /**
+   * When no batch was asked for so long, the next fills go at once: until they settle, a trader can take away what they
+   * need.
+   */
   readonly quietMs: number;
   /** The first pause of a fill that came back alone, or is doubtful; each further pause is twice as long. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
   /** While this many returned fills wait, no new fills are taken. */
   readonly maxReturned: number;
-  /** After this many reverted transactions in a row, or one that left all its fills untouched, transactions go one at a time, with pauses. */
+  /**
+   * After this many reverted transactions in a row, or one that left all its fills untouched, transactions go one at a
+   * time, with pauses.
+   */
   readonly slowAfter: number;
   readonly maxSlowPauseMs: number;
 }
 
 export const QUEUE_RULES: QueueRules = {
-  maxFills: 50, gatherMs: 250, quietMs: 250, pauseMs: 1_000, maxPauseMs: 600_000, maxReturned: 1_000, slowAfter: 8, maxSlowPauseMs: 60_000,
+  maxFills: 50, gatherMs: 250, quietMs: 250, pauseMs: 1_000, maxPauseMs: 600_000, maxReturned: 1_000, slowAfter: 8,
+  maxSlowPauseMs: 60_000,
 };
 
 export interface SettlementTimings {
@@ -39,8 +46,12 @@ export interface SettlementTimings {
 }
 
 export const SETTLEMENT_TIMINGS: SettlementTimings = {
-  pollMs: 25, retryMs: 250, maxRetryMs: 10_000, laneLookMs: 500, laneSilentMs: 30_000, maxOpen: 256, maxAsked: 16, countMs: 1_000,
+  pollMs: 25, retryMs: 250, maxRetryMs: 10_000, laneLookMs: 500, laneSilentMs: 30_000, maxOpen: 256, maxAsked: 16,
+  countMs: 1_000,
 };
 
-/** Batches per request to the lane: enough to share a commit, and few enough that the lane works while the next ones are made. */
+/**
+ * Batches per request to the lane: enough to share a commit, and few enough that the lane works while the next ones are
+ * made.
+ */
 export const ASKED_TOGETHER = 4;

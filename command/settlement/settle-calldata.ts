@@ -1,4 +1,6 @@
-/** Encodes the calldata of Settlement.settleBatch word by word, in a fraction of the time that a general encoder takes. */
+/**
+ * Encodes the calldata of Settlement.settleBatch word by word, in a fraction of the time that a general encoder takes.
+ */
 import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
 
 /** The arguments of settleBatch. Each order is listed once; fills name it by its index in the list. */

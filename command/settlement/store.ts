@@ -1,4 +1,7 @@
-/** The port to the tables of settlement: how much of the fill feed has come, and the queue of fills that are not settled. */
+/**
+ * The port to the tables of settlement: how much of the fill feed has come, and the queue of fills that are not
+ * settled.
+ */
 import type { FeedChanges, FeedProgress, FillToSettle } from './feed-changes.js';
 import type { FillProgress } from './fill-state.js';
 
@@ -32,11 +35,14 @@ export interface QueueCounts {
   readonly nextDueMs: number | undefined;
 }
 
-export const NOTHING_WAITS: QueueCounts = { waiting: 0, returned: 0, limited: 0, oldestSinceMs: undefined, nextDueMs: undefined };
+export const NOTHING_WAITS: QueueCounts = {
+  waiting: 0, returned: 0, limited: 0, oldestSinceMs: undefined, nextDueMs: undefined,
+};
 
 /**
- * What one process holds, by one session; the others stand by. Each call is one statement, which takes effect as a whole or not at all. Once a
- * call has thrown OutboxUnavailable, all later calls do; only `load` of another session tells whether that one took effect.
+ * What one process holds, by one session; the others stand by. Each call is one statement, which takes effect as a
+ * whole or not at all. Once a call has thrown OutboxUnavailable, all later calls do; only `load` of another session
+ * tells whether that one took effect.
  *
  * Fills from the watermark on are there and are not shown: others with lower numbers are still to come.
  */
@@ -44,7 +50,10 @@ export interface SettlementStore {
   /** Throws OutboxUnavailable once the session is known to have ended. */
   check(): void;
   load(): Promise<LoadedIntake>;
-  /** Writes what a batch of the feed changes. What comes waits; what has ended leaves the queue, whatever its state. Throws Overtaken. */
+  /**
+   * Writes what a batch of the feed changes. What comes waits; what has ended leaves the queue, whatever its state.
+   * Throws Overtaken.
+   */
   take(changes: FeedChanges, nowMs: number): Promise<void>;
   /** The chain's first waiting, returned and doubtful fills whose time has come, in the order of their numbers. */
   due(chainId: number, query: DueQuery): Promise<readonly QueuedFill[]>;

@@ -1,4 +1,6 @@
-/** The note of a settlement request, and the command that records each attempt in the history before it is broadcast. */
+/**
+ * The note of a settlement request, and the command that records each attempt in the history before it is broadcast.
+ */
 import type { SubmitSettlement } from '../../engine/records/commands.js';
 
 /** What a settlement transaction carries: its fills in order, and the numbers of the orders whose permits it uses. */
@@ -14,8 +16,13 @@ export function readNote(note: unknown): SettlementNote | undefined {
   return areNumbers(fills) && fills.length > 0 && areNumbers(permits) ? { fills, permits } : undefined;
 }
 
-/** The command for one attempt of a settlement request; `at` in milliseconds since the Unix epoch. Throws for a note that is not a settlement's. */
-export function submissionOf(note: unknown, { chainId, txHash, at }: { chainId: number; txHash: string; at: number }): SubmitSettlement {
+/**
+ * The command for one attempt of a settlement request; `at` in milliseconds since the Unix epoch. Throws for a note
+ * that is not a settlement's.
+ */
+export function submissionOf(
+  note: unknown, { chainId, txHash, at }: { chainId: number; txHash: string; at: number },
+): SubmitSettlement {
   const settlement = readNote(note);
   if (settlement === undefined) throw new Error(`the request of transaction ${txHash} is not a settlement: its note names no fills`);
   return { kind: 'SubmitSettlement', v: 1, at, chainId, txHash, fills: [...settlement.fills] };

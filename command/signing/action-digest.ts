@@ -6,7 +6,10 @@ import type { Member, SignedAction } from './signed-actions.js';
 export type MessageValue = string | boolean | bigint | readonly bigint[] | readonly string[];
 export type Message = Readonly<Record<string, MessageValue>>;
 
-/** The digest of a message, 32 bytes: what its signer signs. Does not check the values: check them first. Throws when a member is missing. */
+/**
+ * The digest of a message, 32 bytes: what its signer signs. Does not check the values: check them first. Throws when a
+ * member is missing.
+ */
 export type ActionDigest = (message: Message) => Uint8Array;
 
 const WORD = 32;

@@ -24,9 +24,9 @@ export interface HistoryParts {
 }
 
 /**
- * Throws ForeignHistory in three cases: the history has markets on a chain that the settings do not name; the history was settled on a
- * chain and the settings name none, or the other way round; the oldest remembered order of a chain has another hash than the chain's
- * signing domain gives it (the order hash is the EIP-712 digest of domain and order).
+ * Throws ForeignHistory in three cases: the history has markets on a chain that the settings do not name; the history
+ * was settled on a chain and the settings name none, or the other way round; the oldest remembered order of a chain has
+ * another hash than the chain's signing domain gives it (the order hash is the EIP-712 digest of domain and order).
  */
 export async function checkHistory({ view, log, domains, settles }: HistoryParts): Promise<void> {
   const markets = [...view.markets()];
@@ -51,7 +51,10 @@ export function checkChains(ofMarkets: Iterable<number>, named: readonly number[
   }
 }
 
-/** Throws ForeignHistory when an order of the domain's chain was signed for another domain: each of its fills would fail on the chain. */
+/**
+ * Throws ForeignHistory when an order of the domain's chain was signed for another domain: each of its fills would fail
+ * on the chain.
+ */
 export function checkOrder(domain: PreparedDomain, order: PlaceOrder): void {
   if (toHex(domain.orderDigest(order)) === order.orderHash) return;
   const { chainId, name, verifyingContract } = domain.domain;

@@ -1,4 +1,7 @@
-/** The chain of CHAINS=none: nothing settles there, and orders are signed for it all the same. The setting CHAIN_ID has its id. */
+/**
+ * The chain of CHAINS=none: nothing settles there, and orders are signed for it all the same. The setting CHAIN_ID has
+ * its id.
+ */
 export const NO_CHAIN = {
   name: 'Development chain',
   testnet: true,

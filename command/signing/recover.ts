@@ -1,9 +1,10 @@
 /**
- * Recovers who signed a digest: secp256k1 in the native library, or in WebAssembly where the native library does not load.
+ * Recovers who signed a digest: secp256k1 in the native library, or in WebAssembly where the native library does not
+ * load.
  *
- * The `secp256k1` package falls back silently to `elliptic`, which is slow and has open vulnerabilities. So its binding is loaded here
- * directly, and a backend that fails a known-answer test is not used. Neither backend rejects signatures that EIP-2 and EIP-712 wallets
- * never make (a high s, another v), so these are checked here.
+ * The `secp256k1` package falls back silently to `elliptic`, which is slow and has open vulnerabilities. So its binding
+ * is loaded here directly, and a backend that fails a known-answer test is not used. Neither backend rejects signatures
+ * that EIP-2 and EIP-712 wallets never make (a high s, another v), so these are checked here.
  */
 import { createRequire } from 'node:module';
 import type * as Secp256k1 from 'secp256k1';
@@ -23,7 +24,10 @@ export type Recovery
 export interface SignerRecovery {
   /** For metrics: `wasm` takes three times as long. */
   readonly backend: Backend;
-  /** The signer of a 32-byte digest by a 65-byte signature r, s, v (v of 0, 1, 27 or 28). Never throws for a bad signature. */
+  /**
+   * The signer of a 32-byte digest by a 65-byte signature r, s, v (v of 0, 1, 27 or 28). Never throws for a bad
+   * signature.
+   */
   recover(digest: Uint8Array, signature: Uint8Array): Recovery;
 }
 
@@ -75,7 +79,8 @@ function recoverWith(recoverKey: RecoverKey, keccak256: Keccak256): SignerRecove
   };
 }
 
-const failures = Object.fromEntries(Object.keys(recoveryFailures).map((failure) => [failure, { ok: false, failure }])) as
+const failures = Object.fromEntries(Object.keys(recoveryFailures).map((failure) => (
+  [failure, { ok: false, failure }]))) as
   Readonly<Record<RecoveryFailure, Recovery>>;
 
 /** A valid signature in the form of records and the settlement contract: lower-case hex, v of 27 or 28. */
@@ -92,7 +97,9 @@ function withinOrder(signature: Uint8Array, start: number): boolean {
   return compareWord(signature, start, ZERO) > 0 && compareWord(signature, start, ORDER) < 0;
 }
 
-/** Compares the 32 big-endian bytes from `start` on with a word; returns a negative number, zero or a positive number. */
+/**
+ * Compares the 32 big-endian bytes from `start` on with a word; returns a negative number, zero or a positive number.
+ */
 function compareWord(bytes: Uint8Array, start: number, word: Uint8Array): number {
   for (let i = 0; i < 32; i++) {
     const difference = bytes[start + i]! - word[i]!;

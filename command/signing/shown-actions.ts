@@ -1,6 +1,10 @@
-/** What `/api/v1/config` says about signing: by chain the domain of orders, and for each signed action domain, types and what the nonce is. */
+/**
+ * What `/api/v1/config` says about signing: by chain the domain of orders, and for each signed action domain, types and
+ * what the nonce is.
+ */
 import {
-  ORDER_ACTIONS, nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName, type SigningContract, type DomainParams,
+  ORDER_ACTIONS, nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName,
+  type SigningContract, type DomainParams,
 } from './signed-actions.js';
 import { NO_CHAIN } from './no-chain.js';
 import type { OrderDomain, SigningDomain } from './typed-data.js';
@@ -34,7 +38,12 @@ export interface ShownAction {
   readonly domain: SigningDomain | null;
   readonly types: Readonly<Record<string, SignedAction['members']>>;
   /** `contract` and `call` give the next nonce on the chain; null where the nonce does not come from a contract. */
-  readonly nonce: { readonly kind: string; readonly contract: string | null; readonly call: string | null; readonly meaning: string };
+  readonly nonce: {
+    readonly kind: string;
+    readonly contract: string | null;
+    readonly call: string | null;
+    readonly meaning: string;
+  };
 }
 
 /** Every signed action of a chain. */
@@ -49,7 +58,8 @@ export function shownActions(
 
 /** The actions of a stack without a chain: what traders sign about orders, in its domain. */
 export function orderActions(domain: SigningDomain): Readonly<Record<typeof ORDER_ACTIONS[number], ShownAction>> {
-  return Object.fromEntries(ORDER_ACTIONS.map((name) => [name, shownAction(signedActions[name], domain)])) as ReturnType<typeof orderActions>;
+  return Object.fromEntries(ORDER_ACTIONS.map((name) => (
+    [name, shownAction(signedActions[name], domain)]))) as ReturnType<typeof orderActions>;
 }
 
 function shownAction(

@@ -1,4 +1,7 @@
-/** Everything that users sign, in one table: the EIP-712 type of each action, the contract whose domain it is signed in, and what its nonce is. */
+/**
+ * Everything that users sign, in one table: the EIP-712 type of each action, the contract whose domain it is signed in,
+ * and what its nonce is.
+ */
 import { cancelTypes, orderTypes, permitTypes, requestTypes, type SigningDomain } from './typed-data.js';
 
 /** The types that members of signed messages have. */
@@ -34,7 +37,10 @@ const market = { name: 'market', type: 'address' } as const;
 const wholeSets = [owner, collateralToken, conditionId, { name: 'amount', type: 'uint256' }, nonce, deadline] as const;
 const permit = { primaryType: 'Permit', members: permitTypes.Permit, contract: 'collateral', nonce: 'token' } as const;
 
-/** By the names of the relayer's endpoints; `order`, those that traders ask of their orders, and `bond-permit` are the others. */
+/**
+ * By the names of the relayer's endpoints; `order`, those that traders ask of their orders, and `bond-permit` are the
+ * others.
+ */
 export const signedActions = {
   'order': { primaryType: 'Order', members: orderTypes.Order, contract: 'settlement', nonce: 'order' },
   'cancel': { primaryType: 'CancelOrder', members: cancelTypes.CancelOrder, contract: 'settlement', nonce: 'none' },

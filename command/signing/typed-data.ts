@@ -1,4 +1,7 @@
-/** EIP-712 digests of orders, cancels and permits, by Keccak-256: what a trader signs. An order's digest is also its hash. */
+/**
+ * EIP-712 digests of orders, cancels and permits, by Keccak-256: what a trader signs. An order's digest is also its
+ * hash.
+ */
 import { createKeccak } from 'hash-wasm';
 import type {
   CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder,
@@ -27,7 +30,10 @@ export interface OrderDomain extends SigningDomain {
   readonly version: '1';
 }
 
-/** The signed fields of an order as records carry them: lower-case hex, decimal strings. `makerFeeRecipient` is always zero. */
+/**
+ * The signed fields of an order as records carry them: lower-case hex, decimal strings. `makerFeeRecipient` is always
+ * zero.
+ */
 export type OrderFields = Pick<PlaceOrder, 'marketId' | 'trader' | 'side' | 'outcome' | 'price' | 'size' | 'nonce' | 'expiration'>;
 
 /** The signed fields of a cancel. */
@@ -92,7 +98,8 @@ export function prepareDomain(keccak256: Keccak256, domain: OrderDomain): Prepar
   signed.set(domainSeparator(keccak256, domain), 2);
   const order = struct(keccak256, 'Order', orderTypes.Order);
   const cancel = struct(keccak256, 'CancelOrder', cancelTypes.CancelOrder);
-  const requests = Object.fromEntries(Object.entries(requestTypes).map(([name, members]) => [name, struct(keccak256, name, members)])) as
+  const requests = Object.fromEntries(Object.entries(requestTypes).map(([name, members]) => (
+    [name, struct(keccak256, name, members)]))) as
     Record<keyof typeof requestTypes, Buffer>;
   const digest = (fields: Buffer) => {
     signed.set(keccak256(fields), 2 + WORD);
@@ -159,7 +166,10 @@ export interface PermitFields {
   readonly deadline: string;
 }
 
-/** The EIP-712 digest, 32 bytes, of permits of a token (its domain) to one spender. Its argument must be of the right form: check it first. */
+/**
+ * The EIP-712 digest, 32 bytes, of permits of a token (its domain) to one spender. Its argument must be of the right
+ * form: check it first.
+ */
 export function preparePermits(
   keccak256: Keccak256, { token, spender }: { token: SigningDomain; spender: string },
 ): (permit: PermitFields) => Uint8Array {

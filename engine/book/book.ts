@@ -1,4 +1,7 @@
-/** The order book of one market outcome: both sides with their price levels, by price-time priority. The orders themselves are in a pool. */
+/**
+ * The order book of one market outcome: both sides with their price levels, by price-time priority. The orders
+ * themselves are in a pool.
+ */
 import { BUY, type Side } from '../records/fields.js';
 import type { OrderPool } from './order-pool.js';
 import {
@@ -14,8 +17,8 @@ export interface BookDump {
 }
 
 /**
- * A side is a sorted array of its active price levels. The best level is last, because most changes are there. Reading changes nothing,
- * so a decision can walk the book (firstAt, then OrderPool.next) before its events are applied.
+ * A side is a sorted array of its active price levels. The best level is last, because most changes are there. Reading
+ * changes nothing, so a decision can walk the book (firstAt, then OrderPool.next) before its events are applied.
  */
 export class Book {
   private readonly bids = new Levels();
@@ -48,8 +51,8 @@ export class Book {
   }
 
   /**
-   * Puts an order on the book at its side and price, behind the orders with lower numbers. Throws RangeError if the order already rests
-   * or its remaining size is 0.
+   * Puts an order on the book at its side and price, behind the orders with lower numbers. Throws RangeError if the
+   * order already rests or its remaining size is 0.
    */
   rest(slot: number): void {
     const words = this.pool.words(slot);
@@ -64,7 +67,10 @@ export class Book {
     words[base + FLAGS]! |= RESTING;
   }
 
-  /** Subtracts (hi, lo) from a resting order; an order with nothing left leaves the book. Throws RangeError for more than remains. */
+  /**
+   * Subtracts (hi, lo) from a resting order; an order with nothing left leaves the book. Throws RangeError for more
+   * than remains.
+   */
   reduce(slot: number, hi: number, lo: number): void {
     const words = this.restingWords(slot);
     if (!subtractRemainingIn(words, recordAt(slot), hi, lo)) this.unlink(words, recordAt(slot));
@@ -174,8 +180,9 @@ export class Levels {
   }
 
   /**
-   * The index where the key is or belongs. Keys are whole ticks, so a key that is d below the best has at most d levels above it. Where
-   * the levels are dense, as they are near the best, the first guess is right. From there the steps double.
+   * The index where the key is or belongs. Keys are whole ticks, so a key that is d below the best has at most d levels
+   * above it. Where the levels are dense, as they are near the best, the first guess is right. From there the steps
+   * double.
    */
   search(key: number): number {
     const words = this.words;

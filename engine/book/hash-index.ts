@@ -1,4 +1,7 @@
-/** An index from 32-bit hashes to slots; the keys are stored elsewhere. Open addressing, in segments that grow one at a time. */
+/**
+ * An index from 32-bit hashes to slots; the keys are stored elsewhere. Open addressing, in segments that grow one at a
+ * time.
+ */
 
 const SEGMENT_BITS = 6;
 const SEGMENTS = 1 << SEGMENT_BITS;
@@ -9,9 +12,9 @@ const FIRST_CAPACITY = 8;
  *
  *     for (let slot = index.first(hash); slot >= 0; slot = index.after(hash, slot)) if (sameKey(slot)) return slot;
  *
- * Only the doubling of a segment allocates memory, and it moves 1/64 of the entries. A removal shifts later entries back, so there are
- * no tombstones. Deterministic: no seed. Hashes must be well mixed in all bits (see mix32): the upper bits choose the segment, the lower
- * bits the place in the segment.
+ * Only the doubling of a segment allocates memory, and it moves 1/64 of the entries. A removal shifts later entries
+ * back, so there are no tombstones. Deterministic: no seed. Hashes must be well mixed in all bits (see mix32): the
+ * upper bits choose the segment, the lower bits the place in the segment.
  */
 export class HashIndex {
   /** Entries as pairs (hash, slot + 1); 0 in the second word is an empty place. A segment is at most half full. */
@@ -67,7 +70,8 @@ export class HashIndex {
     let hole = place(segment, hash, slot);
     for (let at = (hole + 2) & mask; segment[at + 1] !== 0; at = (at + 2) & mask) {
       const home = (segment[at]! << 1) & mask;
-      // The entry must not move to the hole when its home is between the hole and the entry: a search starts at the home.
+      // The entry must not move to the hole when its home is between the hole and the entry: a search starts at the
+      // home.
       if (((at - home) & mask) < ((at - hole) & mask)) continue;
       segment[hole] = segment[at]!;
       segment[hole + 1] = segment[at + 1]!;
@@ -80,7 +84,10 @@ export class HashIndex {
   }
 }
 
-/** Spreads a 32-bit value over all bits (the finalizer of MurmurHash3): hashes that differ in one place end up far apart. */
+/**
+ * Spreads a 32-bit value over all bits (the finalizer of MurmurHash3): hashes that differ in one place end up far
+ * apart.
+ */
 export function mix32(value: number): number {
   let x = value;
   x = Math.imul(x ^ (x >>> 16), 0x85eb_ca6b);

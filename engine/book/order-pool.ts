@@ -58,8 +58,8 @@ export class OrderPool {
   }
 
   /**
-   * A slot for the order, with all values 0: the last freed slot, otherwise the next unused one. Throws RangeError for a malformed
-   * hash, and for a hash that has a slot already.
+   * A slot for the order, with all values 0: the last freed slot, otherwise the next unused one. Throws RangeError for
+   * a malformed hash, and for a hash that has a slot already.
    */
   allocate(orderHash: string): number {
     return this.allocateKey(this.keyOf(orderHash), 0);
@@ -168,14 +168,17 @@ export class OrderPool {
     words[base + REMAINING_LO] = lo;
   }
 
-  /** remaining += (hi, lo). Throws RangeError beyond 2^64-1, and then changes nothing. For a resting order use Book.increase. */
+  /**
+   * remaining += (hi, lo). Throws RangeError beyond 2^64-1, and then changes nothing. For a resting order use
+   * Book.increase.
+   */
   addRemaining(slot: number, hi: number, lo: number): void {
     addRemainingIn(this.words(slot), recordAt(slot), hi, lo);
   }
 
   /**
-   * remaining -= (hi, lo); returns whether anything remains. Throws RangeError below 0, and then changes nothing. For a resting order use
-   * Book.reduce.
+   * remaining -= (hi, lo); returns whether anything remains. Throws RangeError below 0, and then changes nothing. For a
+   * resting order use Book.reduce.
    */
   subtractRemaining(slot: number, hi: number, lo: number): boolean {
     return subtractRemainingIn(this.words(slot), recordAt(slot), hi, lo);
@@ -187,8 +190,8 @@ export class OrderPool {
   }
 
   /**
-   * Adds a further value to every slot, stored like an element of `kind`. Declare all columns before the first allocate, and after a
-   * restore declare them again in the same order.
+   * Adds a further value to every slot, stored like an element of `kind`. Declare all columns before the first
+   * allocate, and after a restore declare them again in the same order.
    */
   column(kind: ColumnKind): Column {
     return this.columns.column(kind);

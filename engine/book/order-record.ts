@@ -1,6 +1,7 @@
 /**
- * An order's record: 16 words, one cache line. With a thousand books under load, an order takes one memory access; with one array per
- * value it would take ten. Below are the columns of further values per order, which the engine knows and the book does not need.
+ * An order's record: 16 words, one cache line. With a thousand books under load, an order takes one memory access; with
+ * one array per value it would take ten. Below are the columns of further values per order, which the engine knows and
+ * the book does not need.
  */
 
 /** Words of an order's hash, which is text outside: `0x` and 64 lower-case hex digits. */
@@ -67,8 +68,8 @@ export function subtractRemainingIn(words: Int32Array, base: number, hi: number,
 const HASH_TEXT = 2 + HASH_WORDS * 8;
 
 /**
- * A digit's value by UTF-16 code; 255 for a code that is not a lower-case hex digit. Upper case is refused, because two spellings of one
- * hash would be two orders. All 2^16 codes have an entry, so reading needs no range check.
+ * A digit's value by UTF-16 code; 255 for a code that is not a lower-case hex digit. Upper case is refused, because two
+ * spellings of one hash would be two orders. All 2^16 codes have an entry, so reading needs no range check.
  */
 const DIGIT = new Uint8Array(2 ** 16).fill(255);
 for (const [value, digit] of Array.from('0123456789abcdef').entries()) DIGIT[digit.charCodeAt(0)] = value;
@@ -118,7 +119,10 @@ export interface Column {
 /** The type of a column's values: they are converted like the elements of such a typed array. */
 export type ColumnKind = Uint8ArrayConstructor | Int32ArrayConstructor | Uint32ArrayConstructor | Float64ArrayConstructor;
 
-/** All columns of a pool. The values of one slot are contiguous 32-bit words, so that an order's columns share cache lines. */
+/**
+ * All columns of a pool. The values of one slot are contiguous 32-bit words, so that an order's columns share cache
+ * lines.
+ */
 export class Columns {
   /** Words per slot; even, so that doubles are aligned. */
   stride = 0;
@@ -143,7 +147,9 @@ export class Columns {
 
   /** Makes room for a slot that is the highest so far. */
   extendTo(slot: number): void {
-    if (this.stride > 0 && slot >>> CHUNK_BITS === this.words.length) this.push(new Int32Array(CHUNK_SLOTS * this.stride));
+    if (this.stride > 0 && slot >>> CHUNK_BITS === this.words.length) {
+      this.push(new Int32Array(CHUNK_SLOTS * this.stride));
+    }
   }
 
   clear(slot: number): void {

@@ -3,11 +3,16 @@
 const WORD = 2 ** 32;
 const MAX = 2n ** 64n - 1n;
 
-/** Six decimal digits: 10^6 is the largest power of ten whose product with a 32-bit word stays below 2^53, where numbers are exact. */
+/**
+ * Six decimal digits: 10^6 is the largest power of ten whose product with a 32-bit word stays below 2^53, where numbers
+ * are exact.
+ */
 const DIGITS = 6;
 const BASE = 10 ** DIGITS;
 
-/** The value of canonical decimal text (no sign, no leading zero). Throws RangeError for other text, and beyond 2^64-1. */
+/**
+ * The value of canonical decimal text (no sign, no leading zero). Throws RangeError for other text, and beyond 2^64-1.
+ */
 export function parseUint64(text: string): bigint {
   if (!isCanonical(text)) throw notUint64(text);
   const value = BigInt(text);
@@ -15,7 +20,10 @@ export function parseUint64(text: string): bigint {
   return value;
 }
 
-/** Writes the halves of canonical decimal text to `into` as [hi, lo], without an allocation. Throws RangeError like parseUint64. */
+/**
+ * Writes the halves of canonical decimal text to `into` as [hi, lo], without an allocation. Throws RangeError like
+ * parseUint64.
+ */
 export function readUint64(text: string, into: Uint32Array): void {
   if (!isCanonical(text)) throw notUint64(text);
   if (text.length <= 15) {

@@ -1,7 +1,7 @@
 /**
- * Appends batches to one stream one after the other, each exactly once. When the answer to an attempt is lost, the appender repeats the
- * attempt at the same position until it knows whether the batch was written. Each adapter has its own attempt. Below are the checks of a batch: what
- * is malformed is refused, and nothing is written.
+ * Appends batches to one stream one after the other, each exactly once. When the answer to an attempt is lost, the
+ * appender repeats the attempt at the same position until it knows whether the batch was written. Each adapter has its
+ * own attempt. Below are the checks of a batch: what is malformed is refused, and nothing is written.
  */
 import { backoffMs, pause } from '../waiting.js';
 import { replaced, shorter, type HandleFailure, type KnownRecord } from './tail.js';
@@ -15,12 +15,14 @@ import {
  *
  * - The stream still ends at `at`: the store writes the batch there.
  * - The batch's ids are already at `at`: the store finds the batch and writes nothing.
- * - Other records are at `at`: the position is TAKEN. This is final: no attempt at this position has written the batch or will write it.
+ * - Other records are at `at`: the position is TAKEN. This is final: no attempt at this position has written the batch
+ *   or will write it.
  *
- * When `exactly` is false, a store may accept a range of positions that starts at `at`. It then looks for the batch in the whole range
- * before it writes, and writes at the end of the stream if the end is within the range.
+ * When `exactly` is false, a store may accept a range of positions that starts at `at`. It then looks for the batch in
+ * the whole range before it writes, and writes at the end of the stream if the end is within the range.
  *
- * With `newest`, a store that can look and append in one step writes nothing unless it has this record. The answer is LOST then.
+ * With `newest`, a store that can look and append in one step writes nothing unless it has this record. The answer is
+ * LOST then.
  *
  * Throws AttemptFailed.
  */
@@ -105,7 +107,9 @@ export function createAppender(options: AppenderOptions): Appender {
   let last: Promise<unknown> = Promise.resolve();
 
   /** Attempts until the answer is known or the deadline has passed. */
-  async function untilKnown(records: readonly NewRecord[], expected: number | undefined, deadlineMs: number): Promise<AppendedBatch> {
+  async function untilKnown(
+    records: readonly NewRecord[], expected: number | undefined, deadlineMs: number,
+  ): Promise<AppendedBatch> {
     failure.signal.throwIfAborted();
     const attempt = attemptsOf(records);
     const remembered = expected === undefined ? unresolved.take(records) : undefined;
@@ -124,7 +128,9 @@ export function createAppender(options: AppenderOptions): Appender {
         const { first, length, written } = attempted;
         const fault = faultOf(attempted, { stream, at, known, newest, count: records.length });
         // An earlier attempt may have written the batch to a store that has it still, and may be brought back.
-        if (fault !== undefined) throw unknown ? new LogUnavailable(true, { cause: failure.found(fault) }) : failure.found(fault);
+        if (fault !== undefined) {
+          throw unknown ? new LogUnavailable(true, { cause: failure.found(fault) }) : failure.found(fault);
+        }
         if (typeof first === 'number') return { first, records, length, written };
         if (expected !== undefined) throw new WrongPosition(stream, expected, length);
         at = length;
@@ -173,7 +179,10 @@ function faultOf({ first, length }: Attempted, { stream, at, known, newest, coun
   return first === LOST ? replaced(stream, newest?.position ?? at) : undefined;
 }
 
-/** The position of the last attempt for each batch whose append ended without a known result: only there can the batch be. */
+/**
+ * The position of the last attempt for each batch whose append ended without a known result: only there can the batch
+ * be.
+ */
 function createUnresolved() {
   const positions = new Map<string, number>();
   const keyOf = (records: readonly NewRecord[]): string => records.map(({ id }) => id).join();
@@ -238,7 +247,10 @@ export interface AppendSize {
 /** The largest append that the log takes. */
 export const LARGEST_APPEND: AppendSize = { maxRecords: MAX_APPEND_RECORDS, maxBytes: MAX_APPEND_BYTES };
 
-/** How many of the records, counted from the first, fit into one append. A first record that is larger than `maxBytes` counts as 1. */
+/**
+ * How many of the records, counted from the first, fit into one append. A first record that is larger than `maxBytes`
+ * counts as 1.
+ */
 export function fittingRecords(records: Iterable<Pick<NewRecord, 'data'>>, { maxRecords, maxBytes }: AppendSize = LARGEST_APPEND): number {
   let count = 0;
   let bytes = 0;

@@ -1,9 +1,10 @@
 /**
- * Gathers the appends of many callers in one process into batches. While one batch is being appended, arriving records form the next one.
+ * Gathers the appends of many callers in one process into batches. While one batch is being appended, arriving records
+ * form the next one.
  *
- * An entry is either queued or sent. A queued entry can be refused or withdrawn, because it has not left this process. A sent entry ends as
- * its batch does; when the result of the batch is unknown, each of its callers gets `outcomeUnknown`. So an acknowledged record is never
- * lost, and a refused record is never written.
+ * An entry is either queued or sent. A queued entry can be refused or withdrawn, because it has not left this process.
+ * A sent entry ends as its batch does; when the result of the batch is unknown, each of its callers gets
+ * `outcomeUnknown`. So an acknowledged record is never lost, and a refused record is never written.
  */
 import { LogUnavailable, type Log, type NewRecord, type Stream } from './log.js';
 import { checkRecord, LARGEST_APPEND, type AppendSize } from './appender.js';
@@ -18,12 +19,15 @@ export class QueueFull extends Error {
 
 export interface GroupCommit {
   /**
-   * Resolves with the record's position once the record is durable. When `signal` aborts while the record is queued, the record is
-   * withdrawn and the promise rejects with the signal's reason; after the record was sent, the signal has no effect.
-   * Throws QueueFull, InvalidAppend or RecordTooLarge at once. Throws LogUnavailable; with `outcomeUnknown` false nothing was written.
+   * Resolves with the record's position once the record is durable. When `signal` aborts while the record is queued,
+   * the record is withdrawn and the promise rejects with the signal's reason; after the record was sent, the signal has
+   * no effect. Throws QueueFull, InvalidAppend or RecordTooLarge at once. Throws LogUnavailable; with `outcomeUnknown`
+   * false nothing was written.
    */
   append(record: NewRecord, signal?: AbortSignal): Promise<number>;
-  /** The same for several records, in one append, at positions that follow each other; resolves with the first one's. */
+  /**
+   * The same for several records, in one append, at positions that follow each other; resolves with the first one's.
+   */
   appendAll(records: readonly NewRecord[], signal?: AbortSignal): Promise<number>;
   /** The number of queued records, without those that were sent. */
   queued(): number;
@@ -55,7 +59,8 @@ interface Entry {
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { log, stream, maxQueued, refuseAfterMs = 10_000, committed } = options;
   const size: AppendSize = {
-    maxRecords: options.maxBatch ?? LARGEST_APPEND.maxRecords, maxBytes: options.maxBatchBytes ?? LARGEST_APPEND.maxBytes,
+    maxRecords: options.maxBatch ?? LARGEST_APPEND.maxRecords,
+    maxBytes: options.maxBatchBytes ?? LARGEST_APPEND.maxBytes,
   };
   const queue = createQueue(refuseAfterMs);
   let draining = false;
@@ -102,7 +107,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   };
 }
 
-/** Entries in order of arrival. All entries may wait equally long, so the first entry is also the first to be refused. */
+/**
+ * Entries in order of arrival. All entries may wait equally long, so the first entry is also the first to be refused.
+ */
 function createQueue(refuseAfterMs: number) {
   const entries = new Set<Entry>();
   let queued = 0;

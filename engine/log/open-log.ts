@@ -16,9 +16,10 @@ const POSTGRES = /^postgres(?:ql)?:\/\//i;
 const FORMS = 'give postgresql://user:password@host:port/database';
 
 /**
- * Opens the log and creates what it lacks. `postgres://` and `postgresql://` name a log in Postgres; `esdb://`, `kurrentdb://` and both
- * with `+discover` one in EventStoreDB (KurrentDB). Throws UnknownLogUrl, or LogUnavailable when the store cannot be reached; no error
- * shows the URL. A log in memory has no URL, because it ends with its process: tests make it with `createMemoryLog`.
+ * Opens the log and creates what it lacks. `postgres://` and `postgresql://` name a log in Postgres; `esdb://`,
+ * `kurrentdb://` and both with `+discover` one in EventStoreDB (KurrentDB). Throws UnknownLogUrl, or LogUnavailable
+ * when the store cannot be reached; no error shows the URL. A log in memory has no URL, because it ends with its
+ * process: tests make it with `createMemoryLog`.
  */
 export async function openLog(url: string, options: LogOptions = {}): Promise<Log> {
   if (namesEventStore(url)) {

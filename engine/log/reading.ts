@@ -19,7 +19,10 @@ export async function onceMore<T>(work: () => Promise<T>, canPass: CanPass, paus
   }
 }
 
-/** Repeats the read until it succeeds, for followers, which outlive every outage. Returns no records when the signal aborts. */
+/**
+ * Repeats the read until it succeeds, for followers, which outlive every outage. Returns no records when the signal
+ * aborts.
+ */
 export async function readUntilAborted(
   readOnce: () => Promise<readonly LogRecord[]>, signal: AbortSignal, canPass: CanPass,
 ): Promise<readonly LogRecord[]> {

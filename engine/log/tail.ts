@@ -1,7 +1,7 @@
 /**
- * The end of one stream as this process knows it: its length, a window of the newest records, and the followers that wait for
- * more. When the window has the next record of a follower, the follower gets it from memory; otherwise it reads the store. What is known of a stream
- * also tells when the store lacks records that it had.
+ * The end of one stream as this process knows it: its length, a window of the newest records, and the followers that
+ * wait for more. When the window has the next record of a follower, the follower gets it from memory; otherwise it
+ * reads the store. What is known of a stream also tells when the store lacks records that it had.
  */
 import { createBell } from '../waiting.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type LogRecord, type NewRecord, type Stream } from './log.js';
@@ -13,8 +13,8 @@ const WINDOW_BYTES = 16 * 1024 * 1024;
 export const PAGE_RECORDS = 5_000;
 
 /**
- * Returns a page of the store from a position on. Above position 0 the page begins with the record before, whose id must be `previous`, if that
- * is known: see readOverlapping.
+ * Returns a page of the store from a position on. Above position 0 the page begins with the record before, whose id
+ * must be `previous`, if that is known: see readOverlapping.
  */
 export type ReadPage = (from: number, previous: string | undefined) => Promise<readonly LogRecord[]>;
 
@@ -194,15 +194,24 @@ export interface Known {
   length(): number;
   /** The newest record that was written or read; undefined before the first one. */
   newest(): KnownRecord | undefined;
-  /** Takes a length that came without being asked for, and may be old. Returns whether it is greater than the known one. */
+  /**
+   * Takes a length that came without being asked for, and may be old. Returns whether it is greater than the known one.
+   */
   grown(length: number): boolean;
-  /** Takes the answer to a question, and returns the length. Throws RecordsLost when it is below what was known; LogUnavailable at a standby. */
+  /**
+   * Takes the answer to a question, and returns the length. Throws RecordsLost when it is below what was known;
+   * LogUnavailable at a standby.
+   */
   answered(answer: LengthAnswer): number;
   /** Takes records that were written or read. Returns the error when one of them is not the known one. */
   has(first: number, records: readonly NewRecord[]): Error | undefined;
 }
 
-export function createKnown({ stream, length: initialLength, failure }: { stream: Stream; length: number; failure: HandleFailure }): Known {
+export function createKnown({ stream, length: initialLength, failure }: {
+  stream: Stream;
+  length: number;
+  failure: HandleFailure;
+}): Known {
   let length = initialLength;
   let newest: KnownRecord | undefined;
 
@@ -252,11 +261,13 @@ export interface PageQuestion {
 }
 
 /**
- * Reads a page together with the record before it, and compares that one with what it was. So a follower never goes on behind records that
- * were replaced, also when there are more of them by now. The first record of the page is the one before `from`; the page is empty when
- * that one is not there and was not known.
+ * Reads a page together with the record before it, and compares that one with what it was. So a follower never goes on
+ * behind records that were replaced, also when there are more of them by now. The first record of the page is the one
+ * before `from`; the page is empty when that one is not there and was not known.
  */
-export async function readOverlapping({ stream, from, previous, failure, read, length }: PageQuestion): Promise<readonly LogRecord[]> {
+export async function readOverlapping({
+  stream, from, previous, failure, read, length,
+}: PageQuestion): Promise<readonly LogRecord[]> {
   const page = await read(from - 1);
   const [before] = page;
   if (before?.id === previous || previous === undefined) return page;
@@ -265,7 +276,9 @@ export async function readOverlapping({ stream, from, previous, failure, read, l
 }
 
 /** The store has fewer records than it had. */
-export function shorter(stream: Stream, { known, length }: { readonly known: number; readonly length: number }): RecordsLost {
+export function shorter(
+  stream: Stream, { known, length }: { readonly known: number; readonly length: number },
+): RecordsLost {
   return new RecordsLost(`its store has ${length} ${stream} and had ${known}, so ${rangeOf(length, known)}`);
 }
 

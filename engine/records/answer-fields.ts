@@ -1,4 +1,7 @@
-/** The fields of what the exchange shows, each with its description. A named schema becomes a component of the OpenAPI document. */
+/**
+ * The fields of what the exchange shows, each with its description. A named schema becomes a component of the OpenAPI
+ * document.
+ */
 import * as recorded from './fields.js';
 import { ADDRESS, BYTES32 } from './hex.js';
 import { named } from './named-schema.js';
@@ -9,7 +12,9 @@ export const answer = <T extends TProperties>(name: string, properties: T, optio
   named(name, Type.Object(properties, options));
 
 export const integer = (description: string, minimum = 0) => Type.Integer({ minimum, description });
-export const oneOf = (values: readonly string[], description: string) => Type.Union(values.map((each) => Type.Literal(each)), { description });
+export const oneOf = (values: readonly string[], description: string) => Type.Union(
+  values.map((each) => Type.Literal(each)), { description },
+);
 export const amount = (what: string) => integer(`${what}, 6 decimals. An exact integer, which may be beyond 2^53.`);
 
 export const Address = named('Address', Type.String({ pattern: ADDRESS.recorded, description: 'An on-chain address, lower case.' }));
@@ -45,4 +50,6 @@ export const noCost = integer('Average-cost basis of the NO shares, 6 decimals.'
 export const ORDER_STATES = ['open', 'filled', 'cancelled'];
 
 /** A schema that also allows null; the description says when the value is null. */
-export const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description });
+export const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union(
+  [schema, Type.Null()], { description },
+);

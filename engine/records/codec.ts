@@ -1,8 +1,9 @@
 /**
- * Records as bytes, their ids, and the digests that make changes to the history detectable (docs/matching-rules.md, "Digest").
+ * Records as bytes, their ids, and the digests that make changes to the history detectable (docs/matching-rules.md,
+ * "Digest").
  *
- * Records are UTF-8 JSON, one object per record. Integers beyond 2^53 are decimal strings, so that every JSON parser reads them
- * exactly. A record that does not match its schema is never written, and is never skipped when read.
+ * Records are UTF-8 JSON, one object per record. Integers beyond 2^53 are decimal strings, so that every JSON parser
+ * reads them exactly. A record that does not match its schema is never written, and is never skipped when read.
  */
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -39,7 +40,10 @@ export type Upcast = (record: Json) => Json;
 
 interface Shape {
   readonly version: number;
-  /** Compiled when the first such record comes: compiling all of them takes half a second, which every process and thread would pay at its start. */
+  /**
+   * Compiled when the first such record comes: compiling all of them takes half a second, which every process and
+   * thread would pay at its start.
+   */
   readonly validate: () => ValidateFunction;
   readonly upcasts: Readonly<Record<number, Upcast>>;
 }
@@ -119,7 +123,9 @@ export function decodeOutcome(data: Uint8Array): RecordedOutcome {
 
 const NAMESPACE = Buffer.from('6f1b0e4a9d4f4b7e8a3cb6d0f2c51e77', 'hex');
 
-/** The UUIDv5 (RFC 9562) of a record's natural key in this exchange's namespace. The same key always gives the same id. */
+/**
+ * The UUIDv5 (RFC 9562) of a record's natural key in this exchange's namespace. The same key always gives the same id.
+ */
 export function recordId(naturalKey: string): string {
   const id = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(naturalKey)]), 'buffer');
   id.writeUInt8((id.readUInt8(6) & 0x0f) | 0x50, 6);
@@ -129,8 +135,9 @@ export function recordId(naturalKey: string): string {
 }
 
 /**
- * The id of a command that may come again with the same content, such as an order that is sent twice: its key has a part of the writer's own, so
- * nobody can compute it from the command. That a changed digit is found all the same, it has a check of itself. A UUID of version 8.
+ * The id of a command that may come again with the same content, such as an order that is sent twice: its key has a
+ * part of the writer's own, so nobody can compute it from the command. That a changed digit is found all the same, it
+ * has a check of itself. A UUID of version 8.
  */
 export function checkedRecordId(naturalKey: string): string {
   return withCheck(recordId(naturalKey));
@@ -178,8 +185,8 @@ const writers = Object.fromEntries(
 const writeOpened = compileWriter(MarketOpenedV1);
 
 /**
- * The text that the digest covers and that `/api/v1/events` shows: `{"at":…,"events":[…]}`. Keys are in the schemas' order; each event
- * has all fields of its schema.
+ * The text that the digest covers and that `/api/v1/events` shows: `{"at":…,"events":[…]}`. Keys are in the schemas'
+ * order; each event has all fields of its schema.
  */
 export function outcomeText(outcome: CommandOutcome): string {
   const { events } = outcome;
@@ -192,12 +199,18 @@ export function outcomeText(outcome: CommandOutcome): string {
   return `${text}]}`;
 }
 
-/** An event that says no more than version 1 could say is written as version 1: the digests of old histories cover that text. */
+/**
+ * An event that says no more than version 1 could say is written as version 1: the digests of old histories cover that
+ * text.
+ */
 function writerOf(event: Event): Writer {
   return event.type === 'MarketOpened' && event.quick === null ? writeOpened : writers[event.type];
 }
 
-/** A function that gives a record's JSON text, keys in the schema's order. Throws Error when the schema has optional fields. */
+/**
+ * A function that gives a record's JSON text, keys in the schema's order. Throws Error when the schema has optional
+ * fields.
+ */
 export function compileWriter(schema: TSchema): Writer {
   const { properties, required } = schema as unknown as { properties: Record<string, PropertySchema>; required?: readonly string[] };
   const fields = Object.entries(properties);
@@ -209,7 +222,10 @@ export function compileWriter(schema: TSchema): Writer {
   return new Function('e', `return ${parts.join('+')}+"}"`) as Writer;
 }
 
-/** JavaScript that gives a value's JSON text. Values that cannot contain special characters by their schema are not escaped. */
+/**
+ * JavaScript that gives a value's JSON text. Values that cannot contain special characters by their schema are not
+ * escaped.
+ */
 function expressionOf(schema: PropertySchema, value: string): string {
   if ('const' in schema) return JSON.stringify(JSON.stringify(schema.const));
   if (schema.type === 'integer') return value;
@@ -228,8 +244,9 @@ const END = 2 ** 42;
 const LOW = 2 ** 30;
 
 /**
- * What makes a writer's ids: a number below 2^42 always gives the same id, another number another one. No other writer makes one of them, so `writer`
- * differs for each process, each start, and each kind of record. The ids are UUIDs of version 8 with the check of `withCheck`.
+ * What makes a writer's ids: a number below 2^42 always gives the same id, another number another one. No other writer
+ * makes one of them, so `writer` differs for each process, each start, and each kind of record. The ids are UUIDs of
+ * version 8 with the check of `withCheck`.
  */
 export function writerIds(writer: string): (number: number) => string {
   const name = recordId(`writer:${writer}`);
@@ -266,8 +283,8 @@ export class DigestChain {
   }
 
   /**
-   * The next digest: SHA-256(last ‖ byte length of the command as 32 bits big-endian ‖ command bytes ‖ outcome text in UTF-8).
-   * 64 hex digits with `0x`.
+   * The next digest: SHA-256(last ‖ byte length of the command as 32 bits big-endian ‖ command bytes ‖ outcome text in
+   * UTF-8). 64 hex digits with `0x`.
    */
   next(command: Uint8Array, text: string): string {
     // One UTF-16 code unit takes at most three bytes in UTF-8.

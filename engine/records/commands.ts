@@ -1,8 +1,12 @@
-/** The commands: only a command can change the exchange. Each schema gives a type, its validation and its documentation. */
+/**
+ * The commands: only a command can change the exchange. Each schema gives a type, its validation and its documentation.
+ */
 import { Type, type Static } from './schema-types.js';
 import {
-  Address, Asset, AssetPrice, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason, MAX_CANCELLED_ORDERS, MAX_CLAIMS, MarketKind,
-  Milliseconds, MarketOutcome, Position, Price, PriceRank, PriceSource, RelayAction, Seconds, Side, Signature, Uint256, Uint32, Uint64, record,
+  Address, Asset, AssetPrice, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason,
+  MAX_CANCELLED_ORDERS, MAX_CLAIMS, MarketKind,
+  Milliseconds, MarketOutcome, Position, Price, PriceRank, PriceSource, RelayAction, Seconds, Side, Signature, Uint256,
+  Uint32, Uint64, record,
 } from './fields.js';
 
 const head = <K extends string, V extends number>(kind: K, v: V) => ({
@@ -18,7 +22,8 @@ const fact = { fact: Type.Optional(ChainFact) };
 
 /** An ERC-2612 permit that was sent with an order. The batch that settles the order's first fill uses it. */
 export const Permit = record({
-  nonce: Uint64, value: Uint256, deadline: Uint64, v: Type.Union([Type.Literal(27), Type.Literal(28)]), r: Bytes32, s: Bytes32,
+  nonce: Uint64, value: Uint256, deadline: Uint64, v: Type.Union([Type.Literal(27), Type.Literal(28)]), r: Bytes32,
+  s: Bytes32,
 });
 
 /** Version 2 knows what a quick market is about, version 3 what becomes of a market that is recorded after its end. */
@@ -37,14 +42,18 @@ export const OpenMarket = record({
   tokens: Type.Optional(record({ yes: Bytes32, no: Bytes32 })),
   /** A quick market: YES wins if the asset's price at the expiration is not below its price at `startTime`. */
   quick: Type.Optional(record({ asset: Asset, startTime: Seconds })),
-  /** When the expiration has passed: the market is opened and closed at once, or the command is rejected, as those of versions 1 and 2 are. */
+  /**
+   * When the expiration has passed: the market is opened and closed at once, or the command is rejected, as those of
+   * versions 1 and 2 are.
+   */
   ifOver: Type.Union([Type.Literal('close'), Type.Literal('reject')]),
   ...fact,
 });
 
 /**
- * A signed order whose signature the writer has verified. `makerFeeRecipient` is always the zero address, so it is not recorded. Version 2 has
- * the order's terms, which its trader's signature does not cover. A term is recorded only where it differs from the default.
+ * A signed order whose signature the writer has verified. `makerFeeRecipient` is always the zero address, so it is not
+ * recorded. Version 2 has the order's terms, which its trader's signature does not cover. A term is recorded only where
+ * it differs from the default.
  */
 export const PlaceOrder = record({
   ...head('PlaceOrder', 2),
@@ -70,7 +79,8 @@ export const PlaceOrder = record({
 });
 
 /**
- * `trader` signed the cancel, or sent it to the chain. Absent where the service lets anybody cancel (a loopback development stack).
+ * `trader` signed the cancel, or sent it to the chain. Absent where the service lets anybody cancel (a loopback
+ * development stack).
  */
 export const CancelOrder = record({
   ...head('CancelOrder', 1),
@@ -85,8 +95,8 @@ export const CancelOrder = record({
 });
 
 /**
- * What the trader signed beside the request's own fields. Absent where the service lets anybody cancel (a loopback development stack). The writer has
- * verified the signature.
+ * What the trader signed beside the request's own fields. Absent where the service lets anybody cancel (a loopback
+ * development stack). The writer has verified the signature.
  */
 const signed = { signature: Type.Optional(Signature), deadline: Type.Optional(Uint64) };
 
@@ -99,7 +109,10 @@ export const CancelOrders = record({
 /** The trader cancels all open orders in a market of the chain, or, with ALL_MARKETS, in all markets of the chain. */
 export const CancelAll = record({ ...head('CancelAll', 1), chainId: ChainId, trader: Address, marketId: Bytes32, ...signed });
 
-/** All of the trader's orders on the chain are cancelled when so many seconds have passed, unless the trader asks again before; 0: they are not. */
+/**
+ * All of the trader's orders on the chain are cancelled when so many seconds have passed, unless the trader asks again
+ * before; 0: they are not.
+ */
 export const CancelAfter = record({ ...head('CancelAfter', 1), chainId: ChainId, trader: Address, seconds: Uint32, ...signed });
 
 /** The order's size is this from now on, filled part included; `trader` signed it. */
@@ -121,19 +134,28 @@ export const SubmitSettlement = record({
 /** The chain has settled a fill, at final depth. */
 export const SettleFill = record({ ...head('SettleFill', 1), fill: Position, txHash: Bytes32, ...fact });
 
-/** The chain has refused a fill, at final depth. Version 2 says whether the failure counts as a default; those of version 1 do not. */
+/**
+ * The chain has refused a fill, at final depth. Version 2 says whether the failure counts as a default; those of
+ * version 1 do not.
+ */
 export const FailFill = record({
   ...head('FailFill', 2), fill: Position, txHash: Bytes32, reason: FailureReason, culprit: Culprit, countDefault: Type.Boolean(), ...fact,
 });
 
-/** Shares moved on the chain outside settlement. A split mints them from the zero address; a merge or redemption burns them to it. */
+/**
+ * Shares moved on the chain outside settlement. A split mints them from the zero address; a merge or redemption burns
+ * them to it.
+ */
 export const RecordTransfer = record({
   ...head('RecordTransfer', 1), chainId: ChainId, from: Address, to: Address, txHash: Bytes32,
   /** Amounts by ERC-1155 id, each id once. */
   items: Type.Array(record({ token: Bytes32, amount: Uint256 }), { minItems: 1, maxItems: 256 }), ...fact,
 });
 
-/** A user has redeemed shares of a resolved market for `payout` of collateral. A separate RecordTransfer reports the burnt shares. */
+/**
+ * A user has redeemed shares of a resolved market for `payout` of collateral. A separate RecordTransfer reports the
+ * burnt shares.
+ */
 export const RecordRedemption = record({
   ...head('RecordRedemption', 1), marketId: Bytes32, user: Address, payout: Uint256, txHash: Bytes32, ...fact,
 });
@@ -168,8 +190,8 @@ export const RecordPrice = record({
 export const AdvanceChain = record({ ...head('AdvanceChain', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
 
 /**
- * A transaction has anchored a digest that is not this history's, and the operators have decided to pass that anchor over: its sender's key
- * had leaked. Only a record: nothing depends on it.
+ * A transaction has anchored a digest that is not this history's, and the operators have decided to pass that anchor
+ * over: its sender's key had leaked. Only a record: nothing depends on it.
  */
 export const PassOverAnchor = record({
   ...head('PassOverAnchor', 1), chainId: ChainId, txHash: Bytes32,
@@ -183,8 +205,9 @@ export const SyncPosition = record({
 });
 
 /**
- * A user has signed what the relayer is to bring to the chain. `requestId` is the EIP-712 digest of the signed message, so that it also
- * covers the message's nonce. `claims` are the redemptions that the transaction makes; other actions have none.
+ * A user has signed what the relayer is to bring to the chain. `requestId` is the EIP-712 digest of the signed message,
+ * so that it also covers the message's nonce. `claims` are the redemptions that the transaction makes; other actions
+ * have none.
  */
 export const RequestRelay = record({
   ...head('RequestRelay', 1), requestId: Bytes32, chainId: ChainId, action: RelayAction, owner: Address,
@@ -195,20 +218,24 @@ export const RequestRelay = record({
 export const SubmitRelay = record({ ...head('SubmitRelay', 1), requestId: Bytes32, chainId: ChainId, txHash: Bytes32 });
 
 /**
- * The request has ended, at final depth. `txHash` is the transaction that ended it, absent if none was sent. There is one result per claim,
- * or a single one for the whole request. A result tells whether the state on the chain is as the user asked, whoever brought it about.
+ * The request has ended, at final depth. `txHash` is the transaction that ended it, absent if none was sent. There is
+ * one result per claim, or a single one for the whole request. A result tells whether the state on the chain is as the
+ * user asked, whoever brought it about.
  */
 export const EndRelay = record({
   ...head('EndRelay', 1), requestId: Bytes32, chainId: ChainId, txHash: Type.Optional(Bytes32),
   results: Type.Array(
-    record({ succeeded: Type.Boolean(), reason: Type.Optional(Type.String({ maxLength: 200 })) }), { minItems: 1, maxItems: MAX_CLAIMS },
+    record({ succeeded: Type.Boolean(), reason: Type.Optional(Type.String({ maxLength: 200 })) }),
+    { minItems: 1, maxItems: MAX_CLAIMS },
   ),
 });
 
 /** The table of commands: every kind's current schema. */
 export const commandSchemas = {
-  OpenMarket, PlaceOrder, CancelOrder, CancelOrders, CancelAll, CancelAfter, ReduceOrder, CancelOrdersBelow, AdvanceClock, SubmitSettlement,
-  SettleFill, FailFill, RecordTransfer, RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket, HalveMarket,
+  OpenMarket, PlaceOrder, CancelOrder, CancelOrders, CancelAll, CancelAfter, ReduceOrder, CancelOrdersBelow,
+  AdvanceClock, SubmitSettlement,
+  SettleFill, FailFill, RecordTransfer, RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket,
+  HalveMarket,
   AdvanceChain, PassOverAnchor, SyncPosition, RecordPrice, RequestRelay, SubmitRelay, EndRelay,
 } as const;
 

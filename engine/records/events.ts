@@ -1,14 +1,20 @@
 /** The events. The outcome of a command is a list of events, and the read models are made only from events. */
 import { Type, type Static } from './schema-types.js';
 import {
-  Address, Asset, AssetPrice, Bytes32, Category, ChainId, Claim, Culprit, FailureReason, MarketKind, MarketOutcome, Milliseconds, Position, Price,
+  Address, Asset, AssetPrice, Bytes32, Category, ChainId, Claim, Culprit, FailureReason, MarketKind, MarketOutcome,
+  Milliseconds, Position, Price,
   PriceRank, PriceSource, RelayAction, Seconds, SelfTrade, Side, TimeInForce, Uint256, Uint64, record,
 } from './fields.js';
 
 const head = <T extends string, V extends number>(type: T, v: V) => ({ type: Type.Literal(type), v: Type.Literal(v) });
 
-/** The fields of every event about an order. `orderNumber` is the log position of the order's PlaceOrder, and its time priority. */
-const order = { orderHash: Bytes32, orderNumber: Position, marketId: Bytes32, side: Side, outcome: MarketOutcome, price: Price };
+/**
+ * The fields of every event about an order. `orderNumber` is the log position of the order's PlaceOrder, and its time
+ * priority.
+ */
+const order = {
+  orderHash: Bytes32, orderNumber: Position, marketId: Bytes32, side: Side, outcome: MarketOutcome, price: Price,
+};
 
 /** The fields of every event about a fill. `cost` = ceil(size x price / 1e6), in units of 1e-6 of the collateral. */
 const fill = {
@@ -47,8 +53,8 @@ export const MarketOpenedV1 = record({ ...head('MarketOpened', 1), ...opened });
 export const MarketTokenized = record({ ...head('MarketTokenized', 1), marketId: Bytes32, yesToken: Bytes32, noToken: Bytes32 });
 
 /**
- * The market's expiration has passed, or the market is resolved. The market takes no more orders, and its resting orders are cancelled
- * (`market_closed`) from here on.
+ * The market's expiration has passed, or the market is resolved. The market takes no more orders, and its resting
+ * orders are cancelled (`market_closed`) from here on.
  */
 export const MarketClosed = record({ ...head('MarketClosed', 1), marketId: Bytes32 });
 
@@ -56,8 +62,8 @@ export const MarketClosed = record({ ...head('MarketClosed', 1), marketId: Bytes
 export const OrderAccepted = record({ ...head('OrderAccepted', 1), ...order, trader: Address, size: Uint64, nonce: Uint64, expiration: Uint64 });
 
 /**
- * The terms of the order that the OrderAccepted before has accepted, where one of them differs from the default: `GTC`, not `postOnly`, no
- * `notAfter` (null), `cancel_older`.
+ * The terms of the order that the OrderAccepted before has accepted, where one of them differs from the default: `GTC`,
+ * not `postOnly`, no `notAfter` (null), `cancel_older`.
  */
 export const OrderTermsSet = record({
   ...head('OrderTermsSet', 1), ...order, timeInForce: TimeInForce, postOnly: Type.Boolean(), notAfter: Type.Union([Milliseconds, Type.Null()]),
@@ -77,27 +83,33 @@ export const CancelReason = Type.Union([
 ]);
 export type CancelReason = Static<typeof CancelReason>;
 
-/** The order is closed for good with `remaining` unfilled. `rested` of it was on the book and is taken off its level. */
+/**
+ * The order is closed for good with `remaining` unfilled. `rested` of it was on the book and is taken off its level.
+ */
 export const OrderCancelled = record({
   ...head('OrderCancelled', 1), ...order, remaining: Uint64, rested: Uint64, reason: CancelReason,
 });
 
 /**
- * The order's size is `size` from now on, filled part included, of which `remaining` is open. `reduced` was taken off the order's level. The order
- * keeps its place.
+ * The order's size is `size` from now on, filled part included, of which `remaining` is open. `reduced` was taken off
+ * the order's level. The order keeps its place.
  */
 export const OrderReduced = record({ ...head('OrderReduced', 1), ...order, size: Uint64, remaining: Uint64, reduced: Uint64 });
 
 /**
- * The trader has cancelled all of the open orders in this market, or, with a zero id, in all markets of the chain: `orders` of them, which are
- * cancelled (`user`) from here on. `deadline` is that of the signed request, null if it was not signed.
+ * The trader has cancelled all of the open orders in this market, or, with a zero id, in all markets of the chain:
+ * `orders` of them, which are cancelled (`user`) from here on. `deadline` is that of the signed request, null if it was
+ * not signed.
  */
 export const AllOrdersCancelled = record({
   ...head('AllOrdersCancelled', 1), chainId: ChainId, trader: Address, marketId: Bytes32, orders: Position,
   deadline: Type.Union([Uint64, Type.Null()]),
 });
 
-/** At `firesAt`, all of the trader's open orders on the chain are cancelled (`cancel_after`), unless the switch is armed again or disarmed before. */
+/**
+ * At `firesAt`, all of the trader's open orders on the chain are cancelled (`cancel_after`), unless the switch is armed
+ * again or disarmed before.
+ */
 export const CancelAfterArmed = record({
   ...head('CancelAfterArmed', 1), chainId: ChainId, trader: Address, firesAt: Milliseconds, deadline: Type.Union([Uint64, Type.Null()]),
 });
@@ -106,34 +118,41 @@ export const CancelAfterDisarmed = record({
   ...head('CancelAfterDisarmed', 1), chainId: ChainId, trader: Address, deadline: Type.Union([Uint64, Type.Null()]),
 });
 
-/** The trader has cancelled on this chain all orders with lower nonces: open ones are cancelled (`user`), new ones are rejected. */
+/**
+ * The trader has cancelled on this chain all orders with lower nonces: open ones are cancelled (`user`), new ones are
+ * rejected.
+ */
 export const NonceFloorRaised = record({ ...head('NonceFloorRaised', 1), chainId: ChainId, trader: Address, belowNonce: Uint64 });
 
-/** A transaction that settles these fills, in this order, was signed and is sent next. Another transaction for the same fills may follow. */
+/**
+ * A transaction that settles these fills, in this order, was signed and is sent next. Another transaction for the same
+ * fills may follow.
+ */
 export const SettlementSubmitted = record({ ...head('SettlementSubmitted', 1), chainId: ChainId, txHash: Bytes32, fills: Type.Array(Position) });
 
 /** The chain settled the fill. */
 export const FillSettled = record({ ...head('FillSettled', 1), ...fill, txHash: Bytes32 });
 
 /**
- * The chain refused the fill, so the trade never happened. Read models that counted the trade subtract it, and the remaining sizes of
- * both orders grow by `size`. The events that follow tell whether an order is open again.
+ * The chain refused the fill, so the trade never happened. Read models that counted the trade subtract it, and the
+ * remaining sizes of both orders grow by `size`. The events that follow tell whether an order is open again.
  */
 export const FillFailed = record({
   ...head('FillFailed', 1), ...fill, txHash: Bytes32, reason: FailureReason, culprit: Culprit,
 });
 
 /**
- * A fill failed because its trader no longer had, or no longer lent, what the fill needed. `defaults` counts the trader's defaults, each within a
- * day of the one before. From the second on the trader's new orders are rejected (`trader_suspended`) until `suspendedUntil`.
+ * A fill failed because its trader no longer had, or no longer lent, what the fill needed. `defaults` counts the
+ * trader's defaults, each within a day of the one before. From the second on the trader's new orders are rejected
+ * (`trader_suspended`) until `suspendedUntil`.
  */
 export const TraderDefaulted = record({
   ...head('TraderDefaulted', 1), trader: Address, defaults: Position, suspendedUntil: Type.Union([Milliseconds, Type.Null()]),
 });
 
 /**
- * The innocent order of a failed fill is open again. The `size` that FillFailed gave back to it is matched again: fills and OrderRested
- * follow as for a new order.
+ * The innocent order of a failed fill is open again. The `size` that FillFailed gave back to it is matched again: fills
+ * and OrderRested follow as for a new order.
  */
 export const OrderReinstated = record({ ...head('OrderReinstated', 1), ...order, size: Uint64 });
 
@@ -158,7 +177,10 @@ export const ResolutionProposed = record({
 
 export const ResolutionDisputed = record({ ...head('ResolutionDisputed', 1), marketId: Bytes32, assertionId: Bytes32, disputer: Address });
 
-/** The oracle found the assertion untrue, or the assertion was abandoned: it counts no more. Another assertion may follow. */
+/**
+ * The oracle found the assertion untrue, or the assertion was abandoned: it counts no more. Another assertion may
+ * follow.
+ */
 export const ResolutionRejected = record({ ...head('ResolutionRejected', 1), marketId: Bytes32, assertionId: Bytes32 });
 
 /** The market has its final outcome. */
@@ -184,7 +206,9 @@ export const EndPriceSet = record({ ...head('EndPriceSet', 1), ...counted });
 /** Both prices of a quick market are set, and so is what the chain has to pay for. A tie is YES. */
 export const QuickMarketDecided = record({ ...head('QuickMarketDecided', 1), marketId: Bytes32, winningOutcome: MarketOutcome });
 
-/** No price of the time in question has come in time. It may still come later; until then the market cannot be resolved. */
+/**
+ * No price of the time in question has come in time. It may still come later; until then the market cannot be resolved.
+ */
 export const PriceMissed = record({
   ...head('PriceMissed', 1), marketId: Bytes32, boundary: Type.Union([Type.Literal('start'), Type.Literal('end')]),
 });
@@ -193,12 +217,15 @@ export const PriceMissed = record({
 export const ChainAdvanced = record({ ...head('ChainAdvanced', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
 
 /**
- * The chain anchors a digest at a position that this history does not have there, and its operators passed that anchor over. The chain's
- * facts count as always.
+ * The chain anchors a digest at a position that this history does not have there, and its operators passed that anchor
+ * over. The chain's facts count as always.
  */
 export const AnchorPassedOver = record({ ...head('AnchorPassedOver', 1), chainId: ChainId, txHash: Bytes32, position: Uint64, digest: Bytes32 });
 
-/** The fields of every event about a request to the relayer: what is asked, who signed it, and the redemptions that it makes. */
+/**
+ * The fields of every event about a request to the relayer: what is asked, who signed it, and the redemptions that it
+ * makes.
+ */
 const relay = { requestId: Bytes32, chainId: ChainId, action: RelayAction, owner: Address, claims: Type.Array(Claim) };
 
 /** The relayer has taken a user's signed request. */
@@ -208,8 +235,9 @@ export const RelayRequested = record({ ...head('RelayRequested', 1), ...relay })
 export const RelaySubmitted = record({ ...head('RelaySubmitted', 1), ...relay, txHash: Bytes32 });
 
 /**
- * The request has ended; `txHash` is null if no transaction was sent. The first result is the first claim's, and so on; the last result also
- * holds for the claims after it. `succeeded`: the state on the chain is as the user asked, whoever brought it about.
+ * The request has ended; `txHash` is null if no transaction was sent. The first result is the first claim's, and so on;
+ * the last result also holds for the claims after it. `succeeded`: the state on the chain is as the user asked, whoever
+ * brought it about.
  */
 export const RelayEnded = record({
   ...head('RelayEnded', 1), ...relay, txHash: Type.Union([Bytes32, Type.Null()]),
@@ -242,7 +270,10 @@ export const RejectionCode = Type.Union([
 ]);
 export type RejectionCode = Static<typeof RejectionCode>;
 
-/** The command changed at most a chain's cursor. `subject` names its object: an order hash, a market id, a fill number, … */
+/**
+ * The command changed at most a chain's cursor. `subject` names its object: an order hash, a market id, a fill number,
+ * …
+ */
 export const CommandRejected = record({ ...head('CommandRejected', 1), code: RejectionCode, subject: Type.String() });
 
 export type MarketOpened = Static<typeof MarketOpened>;
@@ -287,7 +318,10 @@ export type OrderRepeated = Static<typeof OrderRepeated>;
 export type CancelRepeated = Static<typeof CancelRepeated>;
 export type CommandRejected = Static<typeof CommandRejected>;
 
-/** The table of events: every type's current schema. The types below, the codec, the text and the documents come from it. */
+/**
+ * The table of events: every type's current schema. The types below, the codec, the text and the documents come from
+ * it.
+ */
 export const eventSchemas = {
   MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderTermsSet, OrderRested,
   FillMatched, OrderCancelled, OrderReduced, AllOrdersCancelled, CancelAfterArmed, CancelAfterDisarmed,

@@ -1,19 +1,23 @@
 /**
- * Parses JSON bodies without rounding integers: numbers beyond 2^53 become bigint, and a number that is not an integer becomes NaN.
+ * Parses JSON bodies without rounding integers: numbers beyond 2^53 become bigint, and a number that is not an integer
+ * becomes NaN.
  *
- * The fast and the exact path both use `JSON.parse`, so they agree on everything else: escapes, repeated keys (the last one counts),
- * `__proto__` (an ordinary key), and deep nesting, for which no recursion is used.
+ * The fast and the exact path both use `JSON.parse`, so they agree on everything else: escapes, repeated keys (the last
+ * one counts), `__proto__` (an ordinary key), and deep nesting, for which no recursion is used.
  */
 import { RequestError } from './errors.js';
 
-/** Numbers are safe integers, bigints, or NaN (a fraction, an exponent, more than 78 digits); other values are as JSON has them. */
+/**
+ * Numbers are safe integers, bigints, or NaN (a fraction, an exponent, more than 78 digits); other values are as JSON
+ * has them.
+ */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Matches what may be a number that `JSON.parse` rounds: 16 digits or more, a fraction or an exponent. A match inside a string only costs
- * time.
+ * Matches what may be a number that `JSON.parse` rounds: 16 digits or more, a fraction or an exponent. A match inside a
+ * string only costs time.
  */
 const INEXACT = /[\s:,[]-?(?:\d{16}|\d+[.eE])/;
 
@@ -23,7 +27,10 @@ const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|[-\d][\d.eE+-]*/g;
 /** A whole number as JSON writes it, of at most 78 digits (2^256 has as many). */
 const INTEGER = /^-?\d{1,78}$/;
 
-/** The JSON object in a body. Integers consist of digits only: 1.0 and 1e2 are not integers. Throws RequestError `invalid_json`. */
+/**
+ * The JSON object in a body. Integers consist of digits only: 1.0 and 1e2 are not integers. Throws RequestError
+ * `invalid_json`.
+ */
 export function parseJsonObject(body: Uint8Array): JsonObject {
   let value: unknown;
   try {
@@ -39,8 +46,8 @@ export function parseJsonObject(body: Uint8Array): JsonObject {
 }
 
 /**
- * Replaces each number that might be rounded by a placeholder with a fraction: 0.5 for the first, 1.5 for the second. No other number in
- * the text then has a fraction, so the placeholders are found and replaced after parsing.
+ * Replaces each number that might be rounded by a placeholder with a fraction: 0.5 for the first, 1.5 for the second.
+ * No other number in the text then has a fraction, so the placeholders are found and replaced after parsing.
  */
 function parseExactly(text: string): unknown {
   const numbers: (number | bigint)[] = [];

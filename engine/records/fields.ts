@@ -23,7 +23,9 @@ export const AnyCaseSignature = named('SignatureInput', Type.String({
   pattern: SIGNATURE.given, description: '65 bytes (r, s, v) as hex, upper or lower case.',
 }));
 
-/** An integer of 0 to 2^64-1 in decimal digits. Records have it as a string, so that every JSON parser keeps it exact. */
+/**
+ * An integer of 0 to 2^64-1 in decimal digits. Records have it as a string, so that every JSON parser keeps it exact.
+ */
 export const Uint64 = Type.String({ format: 'uint64' });
 
 /** An integer of 0 to 2^256-1 in decimal digits, as a string. */
@@ -42,15 +44,16 @@ export const YES: MarketOutcome = 0;
 export const NO: MarketOutcome = 1;
 
 /**
- * What becomes of the part of an order that does not match at once. `GTC`: it rests. `FOK`: the order is rejected, and nothing happens.
- * `FAK`: that part is cancelled.
+ * What becomes of the part of an order that does not match at once. `GTC`: it rests. `FOK`: the order is rejected, and
+ * nothing happens. `FAK`: that part is cancelled.
  */
 export const TimeInForce = Type.Union([Type.Literal('GTC'), Type.Literal('FOK'), Type.Literal('FAK')]);
 export type TimeInForce = Static<typeof TimeInForce>;
 
 /**
- * Which of two orders of one trader is cancelled when the incoming one meets the resting one. `cancel_older`: the resting one. `cancel_newer`:
- * the one with the higher number, which is the incoming one, unless that was reinstated after a failed fill.
+ * Which of two orders of one trader is cancelled when the incoming one meets the resting one. `cancel_older`: the
+ * resting one. `cancel_newer`: the one with the higher number, which is the incoming one, unless that was reinstated
+ * after a failed fill.
  */
 export const SelfTrade = Type.Union([Type.Literal('cancel_older'), Type.Literal('cancel_newer')]);
 export type SelfTrade = Static<typeof SelfTrade>;
@@ -78,7 +81,10 @@ export const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTE
 
 export const ChainId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
-/** The place of a fact on a chain: a chain event of a final block. Facts are recorded in the chain's order, and each counts once. */
+/**
+ * The place of a fact on a chain: a chain event of a final block. Facts are recorded in the chain's order, and each
+ * counts once.
+ */
 export const ChainFact = record({ chainId: ChainId, block: Position, logIndex: Position });
 
 export const Category = Type.Union([

@@ -1,4 +1,6 @@
-/** Hex text: the forms of an address, of 32 bytes and of a signature, and bytes as hex. Only this module defines them. */
+/**
+ * Hex text: the forms of an address, of 32 bytes and of a signature, and bytes as hex. Only this module defines them.
+ */
 
 /** The text form of a fixed number of bytes: `0x`, then two hex digits per byte. Regular expressions as text. */
 export interface HexForm {

@@ -1,6 +1,6 @@
 /**
- * Typed JSON schemas: TypeBox's types, and as much of its functions as we use. Loading the package itself takes 200 ms of
- * processor time, a fifth of a start, in each process and thread; its types are gone when a program runs.
+ * Typed JSON schemas: TypeBox's types, and as much of its functions as we use. Loading the package itself takes 200 ms
+ * of processor time, a fifth of a start, in each process and thread; its types are gone when a program runs.
  */
 import type TypeBox from 'typebox';
 
@@ -34,7 +34,9 @@ const functions = {
   Object: object,
   Omit: ({ properties = {} }: Schema, names: readonly string[]) => object(without(properties, names)),
   Optional: optional,
-  Partial: ({ properties = {} }: Schema) => object(Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, optional(schema)]))),
+  Partial: ({ properties = {} }: Schema) => object(
+    Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, optional(schema)])),
+  ),
   Record: (_names: Schema, schema: Schema, options?: Options) => ({ type: 'object', patternProperties: { '^.*$': schema }, ...options }),
   String: (options?: Options) => ({ type: 'string', ...options }),
   Union: (anyOf: readonly Schema[], options?: Options) => ({ anyOf, ...options }),

@@ -12,8 +12,9 @@ const formats = {
   asset_price: (text: string) => text !== '0' && isDecimal(text, INT64_MAX),
 };
 /**
- * A process that starts does not check its own schemas against the schema of schemas, which took 35 ms; tests do. Without ajv's own optimisation all
- * records' validators take 150 ms instead of 300 ms to compile, and are as fast: V8 does the same.
+ * A process that starts does not check its own schemas against the schema of schemas, which took 35 ms; tests do.
+ * Without ajv's own optimisation all records' validators take 150 ms instead of 300 ms to compile, and are as fast: V8
+ * does the same.
  */
 const options = { strict: true, validateSchema: false, meta: false, code: { optimize: false }, formats };
 const ajv = new Ajv({ ...options, allErrors: false });
@@ -55,7 +56,10 @@ function escaped(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Whether the text is decimal digits without a leading zero, and at most `max`. Texts of equal length compare like numbers. */
+/**
+ * Whether the text is decimal digits without a leading zero, and at most `max`. Texts of equal length compare like
+ * numbers.
+ */
 function isDecimal(text: string, max: string): boolean {
   if (text.length === 0 || text.length > max.length) return false;
   if (text.charCodeAt(0) === 48) return text.length === 1;

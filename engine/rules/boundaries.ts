@@ -1,4 +1,7 @@
-/** The moments at which quick markets start and end, and the price that counts at each: docs/matching-rules.md, "Prices". */
+/**
+ * The moments at which quick markets start and end, and the price that counts at each: docs/matching-rules.md,
+ * "Prices".
+ */
 import type { RecordPrice } from '../records/commands.js';
 import { BOUNDARY_MEMORY_MS, LATE_PRICES_MS, PRICE_WINDOW_MS } from './limits.js';
 import type { Boundary, Market, State } from './state.js';
@@ -15,8 +18,11 @@ export function keptBoundary(state: State, asset: string, time: number): Boundar
 }
 
 /** The boundary at which a market starts or ends; it is new if no market before had it. */
-export function joinBoundary(state: State, { asset, time, market }: { asset: string; time: number; market: number }): void {
-  const boundary: Boundary = boundaryAt(state, asset, time) ?? { asset, time, best: undefined, decided: false, missed: false, markets: [] };
+export function joinBoundary(
+  state: State, { asset, time, market }: { asset: string; time: number; market: number },
+): void {
+  const boundary: Boundary = boundaryAt(state, asset, time)
+    ?? { asset, time, best: undefined, decided: false, missed: false, markets: [] };
   boundary.markets.push(market);
   state.boundaries.set(keyOf(asset, time), boundary);
   const { openBoundaries } = state;
@@ -41,7 +47,8 @@ export function freeBoundaries(state: State): void {
 
 /** The open boundaries, the earliest first, of equal ones that of the first asset in alphabetical order. */
 export function openBoundariesOf(state: Pick<State, 'boundaries' | 'markets'>): Boundary[] {
-  return [...state.boundaries.values()].filter((boundary) => isOpen(state, boundary)).sort((a, b) => (comesBefore(a, b) ? -1 : 1));
+  return [...state.boundaries.values()].filter((boundary) => isOpen(state, boundary))
+    .sort((a, b) => (comesBefore(a, b) ? -1 : 1));
 }
 
 /** The boundary's markets that may still need its price, in the order of opening. */
@@ -49,7 +56,10 @@ export function unresolvedMarkets(state: State, { markets }: Boundary): Market[]
   return markets.flatMap((index) => state.markets[index] ?? []).filter((market) => !isResolved(market));
 }
 
-/** The open boundaries whose best price the observation becomes, the earliest first. Looks at the seconds of the window only. */
+/**
+ * The open boundaries whose best price the observation becomes, the earliest first. Looks at the seconds of the window
+ * only.
+ */
 export function servedBy(state: State, price: Pick<RecordPrice, 'asset' | 'rank' | 'publishedAt'>): Boundary[] {
   const { asset, publishedAt } = price;
   const served: Boundary[] = [];
@@ -92,7 +102,8 @@ export function isResolved({ winner, halved }: Market): boolean {
 
 /** Whether a market still needs the boundary's price. */
 function isOpen({ markets }: Pick<State, 'markets'>, boundary: Boundary): boolean {
-  return !boundary.decided && boundary.markets.some((index) => markets[index] !== undefined && !isResolved(markets[index]));
+  return !boundary.decided
+    && boundary.markets.some((index) => markets[index] !== undefined && !isResolved(markets[index]));
 }
 
 function isOld({ now }: State, { time }: Boundary): boolean {

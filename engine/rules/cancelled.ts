@@ -7,7 +7,9 @@ export function rejected(code: RejectionCode, subject: string): Event[] {
 }
 
 /** The cancellation of a known order. `remaining` defaults to the order's remaining size. */
-export function cancelled(state: State, slot: number, reason: CancelReason, remaining = state.orders.remaining(slot)): OrderCancelled {
+export function cancelled(
+  state: State, slot: number, reason: CancelReason, remaining = state.orders.remaining(slot),
+): OrderCancelled {
   const { orders } = state;
   const rests = state.columns.status.get(slot) === OPEN;
   return {

@@ -10,7 +10,10 @@ export function chainCursor(state: State, chainId: number): ChainCursor | undefi
   return state.chains.get(chainId);
 }
 
-/** The place of the command's fact if the fact is below its chain's cursor; undefined for a new fact, and for a command without one. */
+/**
+ * The place of the command's fact if the fact is below its chain's cursor; undefined for a new fact, and for a command
+ * without one.
+ */
 export function knownFact(state: State, command: Command): string | undefined {
   if (command.kind === 'AdvanceChain') {
     const { chainId, block } = command;
@@ -23,16 +26,23 @@ export function knownFact(state: State, command: Command): string | undefined {
   return block < nextBlock || (block === nextBlock && logIndex < nextLog) ? `${chainId}:${block}:${logIndex}` : undefined;
 }
 
-/** Moves the chain's cursor past the command's fact, also when the command was rejected. Like time, the cursor follows commands, not events. */
+/**
+ * Moves the chain's cursor past the command's fact, also when the command was rejected. Like time, the cursor follows
+ * commands, not events.
+ */
 export function moveCursor(state: State, command: Command): void {
   if (command.kind === 'AdvanceChain') {
     const { chainId, block, blockHash } = command;
-    if (knownFact(state, command) === undefined) state.chains.set(chainId, { nextBlock: block + 1, nextLog: 0, block, blockHash });
+    if (knownFact(state, command) === undefined) {
+      state.chains.set(chainId, { nextBlock: block + 1, nextLog: 0, block, blockHash });
+    }
     return;
   }
   const fact = factOf(command);
   if (fact === undefined || knownFact(state, command) !== undefined) return;
-  state.chains.set(fact.chainId, { ...cursorOf(state, fact.chainId), nextBlock: fact.block, nextLog: fact.logIndex + 1 });
+  state.chains.set(
+    fact.chainId, { ...cursorOf(state, fact.chainId), nextBlock: fact.block, nextLog: fact.logIndex + 1 },
+  );
 }
 
 function cursorOf(state: State, chainId: number): ChainCursor {

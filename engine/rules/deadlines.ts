@@ -54,7 +54,10 @@ export class Deadlines {
     this.#slots[i] = last;
   }
 
-  /** Slots from the earliest deadline on. Does not change the heap: a second, small heap has the frontier of the heap's tree. */
+  /**
+   * Slots from the earliest deadline on. Does not change the heap: a second, small heap has the frontier of the heap's
+   * tree.
+   */
   * inOrder(): Generator<number> {
     const slots = this.#slots;
     const frontier = new Deadlines((a, b) => this.before(slots[a]!, slots[b]!));

@@ -27,7 +27,9 @@ export function decideCancelAll(state: State, command: CancelAll, position: numb
   const trader = state.traders[state.traderIndex.get(address) ?? -1];
   const first = deadline === null ? undefined : trader?.cancelAlls?.get(cancelAllKey({ chainId, marketId, deadline }));
   if (first !== undefined) return [{ type: 'CancelAllRepeated', v: 1, chainId, trader: address, marketId, position: first.position }];
-  const pull = trader === undefined ? undefined : clearingPull({ trader: trader.index, chainId, market: market?.index, before: position });
+  const pull = trader === undefined
+    ? undefined
+    : clearingPull({ trader: trader.index, chainId, market: market?.index, before: position });
   const slots = pull === undefined ? [] : [...pulledOrders(state, pull)];
   return [
     { type: 'AllOrdersCancelled', v: 1, chainId, trader: address, marketId, orders: slots.length, deadline },
@@ -36,7 +38,12 @@ export function decideCancelAll(state: State, command: CancelAll, position: numb
 }
 
 /** The pull that cancels what a CancelAll has not cancelled yet. */
-export function clearingPull({ market, ...terms }: { trader: number; chainId: number; market: number | undefined; before: number }): Pull {
+export function clearingPull({ market, ...terms }: {
+  trader: number;
+  chainId: number;
+  market: number | undefined;
+  before: number;
+}): Pull {
   return { kind: 'trader', reason: 'user', ...terms, ...market === undefined ? {} : { market } };
 }
 

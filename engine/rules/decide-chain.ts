@@ -1,9 +1,13 @@
-/** Decides what a chain's facts cause, other than facts about fills: transfers, cancelled nonces, resolutions and balances. */
+/**
+ * Decides what a chain's facts cause, other than facts about fills: transfers, cancelled nonces, resolutions and
+ * balances.
+ */
 import { parseUint64, readUint64, uint64 } from '../book/uint64.js';
 import { cancelled, rejected } from './cancelled.js';
 import { chainCursor } from './chain-cursor.js';
 import type {
-  CancelOrdersBelow, RecordDispute, RecordProposal, RecordRedemption, RecordRejection, RecordTransfer, ResolveMarket, SyncPosition, HalveMarket,
+  CancelOrdersBelow, RecordDispute, RecordProposal, RecordRedemption, RecordRejection, RecordTransfer, ResolveMarket,
+  SyncPosition, HalveMarket,
 } from '../records/commands.js';
 import type { Event, MarketHalved, MarketResolved } from '../records/events.js';
 import { isResolved } from './boundaries.js';
@@ -20,7 +24,9 @@ export function decideCancelOrdersBelow(state: State, command: CancelOrdersBelow
   if (trader === undefined) return events;
   const { halves } = state;
   readUint64(belowNonce, halves);
-  for (const slot of pulledOrders(state, floorPull({ trader, chainId, below: { hi: halves[0]!, lo: halves[1]! }, before: position }))) {
+  for (const slot of pulledOrders(
+    state, floorPull({ trader, chainId, below: { hi: halves[0]!, lo: halves[1]! }, before: position }),
+  )) {
     if (events.length > WORK_LIMIT) break;
     events.push(cancelled(state, slot, 'user'));
   }
@@ -71,7 +77,9 @@ function resolve(market: Market, resolved: MarketResolved | MarketHalved): Event
   return closed ? [resolved] : [{ type: 'MarketClosed', v: 1, marketId }, resolved];
 }
 
-/** The market that a fact is about. Undefined for an unknown market, and for a market on another chain than the fact. */
+/**
+ * The market that a fact is about. Undefined for an unknown market, and for a market on another chain than the fact.
+ */
 function marketOfFact(state: State, { marketId, fact }: MarketFact): Market | undefined {
   const market = findMarket(state, marketId);
   return fact === undefined || fact.chainId === market?.chainId ? market : undefined;

@@ -37,7 +37,10 @@ export function refusalOfQuick(state: State, { quick, expiration }: OpenMarket):
   return isFull(startTime) || isFull(expiration) ? 'too_many_markets' : undefined;
 }
 
-/** What a new quick market is told at once, since the markets before it were told. A market of an old version is not told what was missed. */
+/**
+ * What a new quick market is told at once, since the markets before it were told. A market of an old version is not
+ * told what was missed.
+ */
 export function knownPrices(state: State, { marketId, quick }: MarketOpened, ifOver: OpenMarket['ifOver']): Event[] {
   if (quick === null) return [];
   const start = boundaryAt(state, quick.asset, quick.startTime);

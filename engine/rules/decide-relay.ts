@@ -36,7 +36,10 @@ function fieldsOf({ requestId, chainId, action, owner, claims }: OpenRelay) {
   return { requestId, chainId, action, owner, claims: claims.map(inOrder) };
 }
 
-/** The claim with its keys in the schema's order: a command's keys may come in any order, and an event's text is a part of the digest. */
+/**
+ * The claim with its keys in the schema's order: a command's keys may come in any order, and an event's text is a part
+ * of the digest.
+ */
 function inOrder({ marketId, payout, winningOutcome }: Claim): Claim {
   return { marketId, payout, winningOutcome };
 }

@@ -1,4 +1,7 @@
-/** Decides what a chain's facts about a fill cause: the fill is settled, or it failed and the innocent order gets its size back. */
+/**
+ * Decides what a chain's facts about a fill cause: the fill is settled, or it failed and the innocent order gets its
+ * size back.
+ */
 import { cancelled, rejected } from './cancelled.js';
 import type { FailFill, SettleFill, SubmitSettlement } from '../records/commands.js';
 import { costOf } from '../records/amounts.js';
@@ -46,7 +49,9 @@ const DEFAULTS: ReadonlySet<FailureReason> = new Set([
 ]);
 
 /** The culprit's default; none when the failure is nobody's doing, or has the same cause as the default before. */
-function defaultOf(state: State, { fill, countDefault, reason, culprit }: FailFill, { buySlot, sellSlot }: PendingFill): TraderDefaulted[] {
+function defaultOf(
+  state: State, { fill, countDefault, reason, culprit }: FailFill, { buySlot, sellSlot }: PendingFill,
+): TraderDefaulted[] {
   if (!countDefault || culprit === 'both' || !DEFAULTS.has(reason)) return [];
   const { address: trader, latestDefault: latest } = ownerOf(state, culprit === 'buyer' ? buySlot : sellSlot);
   if (latest !== undefined && fill < latest.nextFill) return [];
@@ -71,7 +76,10 @@ function unsettled(state: State, fill: number, chainId: number | undefined): Pen
   return marketOf(state, pending.buySlot).chainId === chainId ? pending : undefined;
 }
 
-/** The pull of the culprit's other orders that need the asset that the culprit does not have; undefined when there is none. */
+/**
+ * The pull of the culprit's other orders that need the asset that the culprit does not have; undefined when there is
+ * none.
+ */
 export function pullOf(state: State, failed: FillFailed, position: number): Pull | undefined {
   const market = state.markets[state.marketIndex.get(failed.marketId)!]!;
   const base = { kind: 'trader', reason: 'settlement_failed', before: position, chainId: market.chainId } as const;
@@ -108,8 +116,13 @@ function cancelCulprit(state: State, slot: number, failedSize: bigint, events: E
   events.push(cancelled(state, slot, 'settlement_failed', state.orders.remaining(slot) + failedSize));
 }
 
-/** Gives the failed fill's size back to the innocent order: on the book if the order is open, otherwise by matching, if rules allow it. */
-function giveBack(state: State, innocent: { slot: number; size: bigint; pull: Pull | undefined }, events: Event[]): void {
+/**
+ * Gives the failed fill's size back to the innocent order: on the book if the order is open, otherwise by matching, if
+ * rules allow it.
+ */
+function giveBack(
+  state: State, innocent: { slot: number; size: bigint; pull: Pull | undefined }, events: Event[],
+): void {
   const { slot, size } = innocent;
   const { orders, columns } = state;
   const market = marketOf(state, slot);

@@ -12,13 +12,17 @@ import type { CancelReason, Event, MarketOpened, RejectionCode } from '../record
 import { MIN_LIFETIME_S, WORK_LIMIT } from './limits.js';
 import { match, termBits, termsOf } from './match.js';
 import {
-  FILLED, OPEN, deathOf, findMarket, findNonce, findOrder, isOpenMarket, lives, marketOf, marketOfToken, ownerOf, sweptOrders,
+  FILLED, OPEN, deathOf, findMarket, findNonce, findOrder, isOpenMarket, lives, marketOf, marketOfToken, ownerOf,
+  sweptOrders,
   type State, type Sweep,
 } from './state.js';
 import { isBelowFloor } from './trader.js';
 import { formatUint64, parseUint64, readUint64 } from '../book/uint64.js';
 
-/** The events of the command at log position `position`, in order. The caller has called `advance` with the command's time. */
+/**
+ * The events of the command at log position `position`, in order. The caller has called `advance` with the command's
+ * time.
+ */
 export function decide(state: State, command: Command, position: number): Event[] {
   const known = knownFact(state, command);
   if (known !== undefined) return rejected('known_fact', known);
@@ -56,9 +60,14 @@ export function decide(state: State, command: Command, position: number): Event[
 }
 
 function openMarket(state: State, command: OpenMarket): Event[] {
-  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, tokens, quick, ifOver } = command;
+  const {
+    marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, tokens, quick,
+    ifOver,
+  } = command;
   if (state.marketIndex.has(marketId)) return rejected('market_exists', marketId);
-  if (tokens !== undefined && (tokens.yes === tokens.no || [tokens.yes, tokens.no].some((token) => marketOfToken(state, token) !== undefined))) {
+  if (tokens !== undefined && (tokens.yes === tokens.no || [tokens.yes, tokens.no].some(
+    (token) => marketOfToken(state, token) !== undefined,
+  ))) {
     return rejected('market_exists', marketId);
   }
   const isOver = expiration * 1_000 <= state.now;
@@ -88,7 +97,9 @@ function placeOrder(state: State, command: PlaceOrder, position: number): Event[
   return byBook === undefined ? events : rejected(byBook, command.orderHash);
 }
 
-/** Why the book, as it is, stands in the way of an order that `refusalOf` does not refuse; undefined when it does not. */
+/**
+ * Why the book, as it is, stands in the way of an order that `refusalOf` does not refuse; undefined when it does not.
+ */
 export function refusalByBook(state: State, command: PlaceOrder): RejectionCode | undefined {
   return command.timeInForce === 'FOK' || command.postOnly === true ? refusalIn(effectOf(state, command, state.position), command) : undefined;
 }
@@ -104,13 +115,19 @@ function effectOf(state: State, command: PlaceOrder, position: number): Event[] 
   match(state, {
     orderHash, number: position, market: state.markets[state.marketIndex.get(marketId)!]!,
     trader: state.traderIndex.get(trader) ?? -1, address: trader, side, outcome, price,
-    remaining: parseUint64(size), terms: terms === undefined ? 0 : termBits(terms), sweeps: state.sweeps, workLeft: WORK_LIMIT,
+    remaining: parseUint64(size), terms: terms === undefined ? 0 : termBits(terms), sweeps: state.sweeps,
+    workLeft: WORK_LIMIT,
   }, events);
   return events;
 }
 
-/** Why an order may not have what it would cause, by its terms; undefined when it may. A remainder comes last, and never rests here. */
-function refusalIn(events: readonly Event[], { orderHash, timeInForce, postOnly }: PlaceOrder): RejectionCode | undefined {
+/**
+ * Why an order may not have what it would cause, by its terms; undefined when it may. A remainder comes last, and never
+ * rests here.
+ */
+function refusalIn(
+  events: readonly Event[], { orderHash, timeInForce, postOnly }: PlaceOrder,
+): RejectionCode | undefined {
   if (timeInForce === undefined && postOnly === undefined) return undefined;
   const last = events.at(-1);
   if (timeInForce === 'FOK' && last?.type === 'OrderCancelled' && last.orderHash === orderHash) return 'not_filled';
@@ -118,8 +135,8 @@ function refusalIn(events: readonly Event[], { orderHash, timeInForce, postOnly 
 }
 
 /**
- * Why an order that is not known is rejected when it is decided at the engine's time `now`, whatever rests in its book; undefined when it is
- * accepted, or only the book is in its way.
+ * Why an order that is not known is rejected when it is decided at the engine's time `now`, whatever rests in its book;
+ * undefined when it is accepted, or only the book is in its way.
  */
 export function refusalOf(state: State, command: PlaceOrder, now: number): RejectionCode | undefined {
   if (command.size === '0') return 'invalid_size';
@@ -156,7 +173,8 @@ function cancelOrder(state: State, command: CancelOrder): Event[] {
     case FILLED: return rejected('already_filled', command.orderHash);
     default: return [{
       type: 'CancelRepeated', v: 1, orderHash: command.orderHash, orderNumber: orders.number(slot),
-      size: formatUint64(columns.sizeHi.get(slot), columns.sizeLo.get(slot)), remaining: orders.remaining(slot).toString(),
+      size: formatUint64(columns.sizeHi.get(slot), columns.sizeLo.get(slot)),
+      remaining: orders.remaining(slot).toString(),
     }];
   }
 }
@@ -189,7 +207,10 @@ function advanceClock(state: State): Event[] {
   return events.length > 0 ? events : decideBoundary(state);
 }
 
-/** When the clock has work to do next, in milliseconds: an AdvanceClock at that time or later does the work. Infinity: there is no work. */
+/**
+ * When the clock has work to do next, in milliseconds: an AdvanceClock at that time or later does the work. Infinity:
+ * there is no work.
+ */
 export function nextDue(state: State): number {
   if (state.sweeps.length > 0) return state.now;
   const order = state.deadlines.first();

@@ -1,4 +1,7 @@
-/** Applies events to the traders: their lists of open orders, floors, defaults, switches, and what they have cancelled as a whole. */
+/**
+ * Applies events to the traders: their lists of open orders, floors, defaults, switches, and what they have cancelled
+ * as a whole.
+ */
 import { readUint64 } from '../book/uint64.js';
 import type { AllOrdersCancelled, CancelAfterArmed, CancelAfterDisarmed, NonceFloorRaised, TraderDefaulted } from '../records/events.js';
 import { ALL_MARKETS } from '../records/fields.js';
@@ -14,7 +17,8 @@ export function traderOf(state: State, address: string): Trader {
   if (known !== undefined) return state.traders[known]!;
   const { length: index } = state.traders;
   const trader: Trader = {
-    index, address, firstOpen: -1, lastOpen: -1, openCount: 0, floors: undefined, latestDefault: undefined, cleared: undefined,
+    index, address, firstOpen: -1, lastOpen: -1, openCount: 0, floors: undefined, latestDefault: undefined,
+    cleared: undefined,
     cancelAlls: undefined, switches: undefined,
   };
   state.traders.push(trader);
@@ -22,7 +26,10 @@ export function traderOf(state: State, address: string): Trader {
   return trader;
 }
 
-/** Puts an order into its trader's list of open orders, by number. A new order goes to the end; a reopened order goes further forward. */
+/**
+ * Puts an order into its trader's list of open orders, by number. A new order goes to the end; a reopened order goes
+ * further forward.
+ */
 export function linkOpen(state: State, trader: Trader, slot: number): void {
   const { orders, columns } = state;
   const number = orders.number(slot);
@@ -80,7 +87,9 @@ export function raiseFloor(state: State, { chainId, trader: address, belowNonce 
 }
 
 /** AllOrdersCancelled: orders that the command has no work left for are the sweep's. */
-export function cancelAll(state: State, { chainId, trader: address, marketId, orders, deadline }: AllOrdersCancelled): void {
+export function cancelAll(
+  state: State, { chainId, trader: address, marketId, orders, deadline }: AllOrdersCancelled,
+): void {
   const trader = traderOf(state, address);
   const { position, now } = state;
   const isAll = marketId === ALL_MARKETS;
@@ -111,5 +120,7 @@ export function setSwitch(state: State, event: CancelAfterArmed | CancelAfterDis
 
 /** TraderDefaulted. */
 export function countDefault(state: State, { trader, defaults: count, suspendedUntil }: TraderDefaulted): void {
-  traderOf(state, trader).latestDefault = { count, at: state.now, nextFill: state.nextFill, suspendedUntil: suspendedUntil ?? 0 };
+  traderOf(state, trader).latestDefault = {
+    count, at: state.now, nextFill: state.nextFill, suspendedUntil: suspendedUntil ?? 0,
+  };
 }

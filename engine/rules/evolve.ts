@@ -1,12 +1,17 @@
-/** Applies events to the state. Only this module changes the state, in the same way for live commands, replay and recovery. */
+/**
+ * Applies events to the state. Only this module changes the state, in the same way for live commands, replay and
+ * recovery.
+ */
 import { freeBoundaries, isResolved, joinBoundary, keptBoundary, leaveOpen, servedBy } from './boundaries.js';
 import { Book } from '../book/book.js';
 import { highWord, lowWord, parseUint64, readUint64 } from '../book/uint64.js';
 import { pullOf } from './decide-settlement.js';
 import { cancelAll, countDefault, fireSwitches, linkOpen, raiseFloor, setSwitch, traderOf, unlinkOpen } from './evolve-traders.js';
 import type {
-  EndPriceSet, Event, FillFailed, FillMatched, FillSettled, MarketHalved, MarketOpened, MarketResolved, MarketTokenized, OrderAccepted,
-  OrderCancelled, OrderReduced, OrderRested, PriceMissed, PriceRecorded, RelayRequested, RelaySubmitted, ResolutionDisputed,
+  EndPriceSet, Event, FillFailed, FillMatched, FillSettled, MarketHalved, MarketOpened, MarketResolved, MarketTokenized,
+  OrderAccepted,
+  OrderCancelled, OrderReduced, OrderRested, PriceMissed, PriceRecorded, RelayRequested, RelaySubmitted,
+  ResolutionDisputed,
   ResolutionProposed, ResolutionRejected, StrikePriceSet,
 } from '../records/events.js';
 import { BUY } from '../records/fields.js';
@@ -39,7 +44,10 @@ export function advance(state: State, at: number): void {
   if (state.sweeps.length > 0) state.sweeps = state.sweeps.filter((sweep) => !endSweep(state, sweep));
 }
 
-/** Ends the sweep if it would find no order. An order never rests in a closed market again, so the market needs no books of its own then. */
+/**
+ * Ends the sweep if it would find no order. An order never rests in a closed market again, so the market needs no books
+ * of its own then.
+ */
 function endSweep(state: State, sweep: Sweep): boolean {
   if (sweptOrders(state, sweep).next().done !== true) return false;
   const market = sweep.kind === 'market' ? state.markets[sweep.market] : undefined;
@@ -85,7 +93,10 @@ export function evolve(state: State, event: Event): void {
   }
 }
 
-/** The slot of an event's order. Consecutive events are mostly about the incoming order, which is recognised by its number without a search. */
+/**
+ * The slot of an event's order. Consecutive events are mostly about the incoming order, which is recognised by its
+ * number without a search.
+ */
 function slotOf(state: State, event: { readonly orderHash: string; readonly orderNumber: number }): number {
   if (state.incoming >= 0 && state.orders.number(state.incoming) === event.orderNumber) return state.incoming;
   const slot = state.orders.find(event.orderHash);
@@ -120,7 +131,9 @@ function recordPrice(state: State, { asset, ...observation }: PriceRecorded): vo
   const { source, rank, price, publishedAt } = observation;
   const newest = state.newestPrices.get(asset);
   if (newest === undefined || publishedAt > newest) state.newestPrices.set(asset, publishedAt);
-  for (const boundary of servedBy(state, { asset, rank, publishedAt })) boundary.best = { source, rank, price, publishedAt };
+  for (const boundary of servedBy(state, { asset, rank, publishedAt })) boundary.best = {
+    source, rank, price, publishedAt,
+  };
 }
 
 function setPrice(state: State, { type, marketId, source, price, publishedAt }: StrikePriceSet | EndPriceSet): void {
@@ -194,7 +207,9 @@ function endMarket(state: State, market: Market): void {
 }
 
 function propose(state: State, { marketId, assertionId, expirationTime }: ResolutionProposed): void {
-  if (!isResolved(marketNamed(state, marketId))) state.proposals.set(marketId, { marketId, assertionId, expirationTime, disputed: false });
+  if (!isResolved(marketNamed(state, marketId))) {
+    state.proposals.set(marketId, { marketId, assertionId, expirationTime, disputed: false });
+  }
 }
 
 /** Of an earlier proposal, which counts no more, nothing is known. */
@@ -241,7 +256,10 @@ function restOrder(state: State, event: OrderRested): void {
   }
 }
 
-/** The maker is always the oldest order of the best level on the other side: earlier events have removed the orders before it. */
+/**
+ * The maker is always the oldest order of the best level on the other side: earlier events have removed the orders
+ * before it.
+ */
 function applyFill(state: State, event: FillMatched): void {
   const { orders, incoming } = state;
   const book = bookOf(state, incoming);
@@ -252,7 +270,9 @@ function applyFill(state: State, event: FillMatched): void {
   }
   const size = parseUint64(event.size);
   book.reduce(maker, highWord(size), lowWord(size));
-  const filled = { maker: !orders.resting(maker), incoming: !orders.subtractRemaining(incoming, highWord(size), lowWord(size)) };
+  const filled = {
+    maker: !orders.resting(maker), incoming: !orders.subtractRemaining(incoming, highWord(size), lowWord(size)),
+  };
   const [buySlot, sellSlot] = event.takerSide === BUY ? [incoming, maker] : [maker, incoming];
   state.fills.add(event.fill, { buySlot, sellSlot, price: event.price, size, takerSide: event.takerSide });
   state.nextFill = event.fill + 1;
@@ -305,8 +325,8 @@ function settleFill(state: State, event: FillSettled): void {
 }
 
 /**
- * Gives the size back to both orders. An open order is on the book, so it gets the size with the OrderRested or OrderCancelled that
- * follows. A filled order keeps its nonce: the next event reopens or cancels it.
+ * Gives the size back to both orders. An open order is on the book, so it gets the size with the OrderRested or
+ * OrderCancelled that follows. A filled order keeps its nonce: the next event reopens or cancels it.
  */
 function failFill(state: State, event: FillFailed): void {
   const pending = state.fills.get(event.fill)!;

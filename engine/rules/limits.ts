@@ -22,13 +22,18 @@ export const MAX_QUICK_S = 86_400;
 /** The most quick markets on an asset that start or end at the same time. */
 export const MAX_BOUNDARY_MARKETS = 100;
 
-/** A price counts for a time if it was published at it or up to this much later. The chain's QuickResolver holds the same limit. */
+/**
+ * A price counts for a time if it was published at it or up to this much later. The chain's QuickResolver holds the
+ * same limit.
+ */
 export const PRICE_WINDOW_MS = 15_000;
 
 /** How long after that a better source's price is waited for. */
 export const LATE_PRICES_MS = 5_000;
 
-/** A boundary that no market waits for is forgotten after 30 days: a market that is recorded later than that is rare. */
+/**
+ * A boundary that no market waits for is forgotten after 30 days: a market that is recorded later than that is rare.
+ */
 export const BOUNDARY_MEMORY_MS = 2_592_000_000;
 
 /** How far a source's clock may be ahead of the engine's time. */
@@ -37,7 +42,10 @@ export const MAX_PRICE_LEAD_MS = 1_000;
 /** A trader's default counts for a day: the next one within it suspends the trader. */
 export const DEFAULT_MEMORY_MS = 86_400_000;
 
-/** How long a trader's second default suspends the trader; each further one twice as long as the one before, up to an hour. */
+/**
+ * How long a trader's second default suspends the trader; each further one twice as long as the one before, up to an
+ * hour.
+ */
 export const FIRST_SUSPENSION_MS = 30_000;
 export const LONGEST_SUSPENSION_MS = 3_600_000;
 

@@ -1,4 +1,7 @@
-/** Matches an incoming order, by its terms, against a book by price-time priority. Returns events and does not change the book. */
+/**
+ * Matches an incoming order, by its terms, against a book by price-time priority. Returns events and does not change
+ * the book.
+ */
 import { costOf } from '../records/amounts.js';
 import { cancelled } from './cancelled.js';
 import type { Event, OrderTermsSet } from '../records/events.js';
@@ -28,7 +31,10 @@ export interface Incoming {
   readonly workLeft: number;
 }
 
-/** Appends the events of matching the order to `events`: fills, cancels of resting orders, and the rest or cancel of the remainder. */
+/**
+ * Appends the events of matching the order to `events`: fills, cancels of resting orders, and the rest or cancel of the
+ * remainder.
+ */
 export function match(state: State, incoming: Incoming, events: Event[]): void {
   const { orders, columns } = state;
   const book = incoming.market.books[incoming.outcome];
@@ -92,7 +98,9 @@ function remainder(incoming: Incoming, remaining: bigint, reason?: 'match_limit'
     : { type: 'OrderCancelled', ...order, remaining: remaining.toString(), rested: '0', reason };
 }
 
-/** Bits of an order's `terms`; an order with none of them rests, may take, and cancels the older order of its trader. */
+/**
+ * Bits of an order's `terms`; an order with none of them rests, may take, and cancels the older order of its trader.
+ */
 export const NEVER_RESTS = 1;
 export const POST_ONLY = 2;
 export const CANCELS_NEWER = 4;
@@ -101,7 +109,9 @@ type Terms = Pick<OrderTermsSet, 'timeInForce' | 'postOnly' | 'notAfter' | 'self
 
 /** The terms of a command; undefined when all of them are the defaults. */
 export function termsOf({ timeInForce, postOnly, notAfter, selfTrade }: PlaceOrder): Terms | undefined {
-  if (timeInForce === undefined && postOnly === undefined && notAfter === undefined && selfTrade === undefined) return undefined;
+  if (timeInForce === undefined && postOnly === undefined && notAfter === undefined && selfTrade === undefined) {
+    return undefined;
+  }
   return { timeInForce: timeInForce ?? 'GTC', postOnly: postOnly ?? false, notAfter: notAfter ?? null, selfTrade: selfTrade ?? 'cancel_older' };
 }
 

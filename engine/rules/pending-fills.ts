@@ -1,4 +1,7 @@
-/** The fills that the chain has not settled yet, by number, in chunks of fixed size. A chunk is deleted when none of its fills is pending. */
+/**
+ * The fills that the chain has not settled yet, by number, in chunks of fixed size. A chunk is deleted when none of its
+ * fills is pending.
+ */
 
 const CHUNK_BITS = 10;
 const CHUNK = 1 << CHUNK_BITS;
@@ -13,7 +16,9 @@ interface Chunk {
   readonly states: Uint8Array;
 }
 
-/** One unsettled fill: the slots of its two orders in the order pool, its price in ticks and its size in 1e-6 shares. */
+/**
+ * One unsettled fill: the slots of its two orders in the order pool, its price in ticks and its size in 1e-6 shares.
+ */
 export interface PendingFill {
   readonly buySlot: number;
   readonly sellSlot: number;
@@ -93,7 +98,8 @@ export class PendingFills {
       fills.#newest = key;
       // Copies, because the dump's arrays may be views of a snapshot's bytes.
       fills.#chunks.set(key, {
-        pending, buySlots: buySlots.slice(), sellSlots: sellSlots.slice(), prices: prices.slice(), sizes: sizes.slice(), states: states.slice(),
+        pending, buySlots: buySlots.slice(), sellSlots: sellSlots.slice(), prices: prices.slice(), sizes: sizes.slice(),
+        states: states.slice(),
       });
     }
     return fills;

@@ -1,4 +1,7 @@
-/** The engine's state: markets, traders, orders and fills, with functions that read it for decisions. Only evolve.ts changes the state. */
+/**
+ * The engine's state: markets, traders, orders and fills, with functions that read it for decisions. Only evolve.ts
+ * changes the state.
+ */
 import { Book } from '../book/book.js';
 import type { Column } from '../book/order-record.js';
 import { HashIndex, mix32 } from '../book/hash-index.js';
@@ -30,7 +33,9 @@ export interface Market {
   quick: QuickTerms | undefined;
   /** ERC-1155 ids of the YES and the NO shares; undefined for a market that was opened without them. */
   tokens: readonly [bigint, bigint] | undefined;
-  /** The YES book and the NO book; the state's `noBooks` once the market is closed and its last order is off the book. */
+  /**
+   * The YES book and the NO book; the state's `noBooks` once the market is closed and its last order is off the book.
+   */
   books: Books;
 }
 
@@ -83,8 +88,8 @@ export type Sweep = { readonly kind: 'market'; readonly market: number } | Pull;
 
 /**
  * A trader's open orders with numbers below `before` that depend on an asset that the trader turned out not to have
- * (`settlement_failed`), whose nonces the trader has cancelled on the chain, or all of which the trader has cancelled (`user`), or which the
- * trader's switch cancels (`cancel_after`).
+ * (`settlement_failed`), whose nonces the trader has cancelled on the chain, or all of which the trader has cancelled
+ * (`user`), or which the trader's switch cancels (`cancel_after`).
  */
 export interface Pull {
   readonly kind: 'trader';
@@ -106,7 +111,10 @@ export interface Pull {
 export interface ChainCursor {
   readonly nextBlock: number;
   readonly nextLog: number;
-  /** The block of the last AdvanceChain, and its hash; absent until the first AdvanceChain. Facts of later blocks may be recorded already. */
+  /**
+   * The block of the last AdvanceChain, and its hash; absent until the first AdvanceChain. Facts of later blocks may be
+   * recorded already.
+   */
   readonly block?: number;
   readonly blockHash?: string;
 }
@@ -171,7 +179,10 @@ export interface State {
   readonly newestPrices: Map<string, number>;
   /** What all markets that are over have for books. */
   readonly noBooks: Books;
-  /** The indices of the quick markets that the chain has not resolved, in the order of opening: few of all that there have been. */
+  /**
+   * The indices of the quick markets that the chain has not resolved, in the order of opening: few of all that there
+   * have been.
+   */
   readonly unresolvedQuick: Set<number>;
   /** Proposals that count, by market. No decision depends on them: they are there for the view. */
   readonly proposals: Map<string, OpenProposal>;
@@ -191,7 +202,10 @@ export interface State {
   readonly armed: ArmedSwitch[];
   /** The slot of the order that is being matched: FillMatched's taker. */
   incoming: number;
-  /** A scratch array for reading decimal text as [hi, lo] without an allocation. Its content is valid only right after a read. */
+  /**
+   * A scratch array for reading decimal text as [hi, lo] without an allocation. Its content is valid only right after a
+   * read.
+   */
   readonly halves: Uint32Array;
 }
 
@@ -200,7 +214,10 @@ export function emptyState(): State {
   return stateOf(new OrderPool());
 }
 
-/** A state around a pool that has no orders yet, or that was restored from a snapshot; then the caller fills in the rest. */
+/**
+ * A state around a pool that has no orders yet, or that was restored from a snapshot; then the caller fills in the
+ * rest.
+ */
 export function stateOf(orders: OrderPool): State {
   const columns: OrderColumns = {
     trader: orders.column(Uint32Array),
@@ -218,9 +235,11 @@ export function stateOf(orders: OrderPool): State {
   };
   return {
     position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(),
-    proposals: new Map(), boundaries: new Map(), openBoundaries: [], newestPrices: new Map(), noBooks: [new Book(orders), new Book(orders)],
+    proposals: new Map(), boundaries: new Map(), openBoundaries: [], newestPrices: new Map(),
+    noBooks: [new Book(orders), new Book(orders)],
     unresolvedQuick: new Set(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
-    nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [], armed: [],
+    nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(),
+    nextFill: 0, sweeps: [], armed: [],
     incoming: -1, halves: new Uint32Array(2),
   };
 }
@@ -233,7 +252,10 @@ export function diesBefore(orders: OrderPool, columns: OrderColumns): (a: number
   };
 }
 
-/** When an order with this expiration (Unix seconds, decimal) stops living, in milliseconds; at most 2^53, a time that is never reached. */
+/**
+ * When an order with this expiration (Unix seconds, decimal) stops living, in milliseconds; at most 2^53, a time that
+ * is never reached.
+ */
 export function deathOf(expiration: string): number {
   return Math.min(Number(expiration) * 1_000 - EXPIRY_MARGIN_MS, Number.MAX_SAFE_INTEGER + 1);
 }
@@ -247,7 +269,10 @@ export function indexTokens({ tokens }: State, { tokens: own, index }: Market): 
   own?.forEach((token, outcome) => tokens.set(token, 2 * index + outcome));
 }
 
-/** The market and outcome of an ERC-1155 id (32 bytes as lower-case hex with `0x`); undefined when it belongs to no known market. */
+/**
+ * The market and outcome of an ERC-1155 id (32 bytes as lower-case hex with `0x`); undefined when it belongs to no
+ * known market.
+ */
 export function marketOfToken(state: State, token: string): TokenMarket | undefined {
   const place = state.tokens.get(BigInt(token)) ?? -1;
   const market = state.markets[Math.floor(place / 2)];
@@ -264,7 +289,10 @@ export function findOrder(state: State, orderHash: string): number {
   return slot >= 0 && !isForgotten(state, slot) ? slot : -1;
 }
 
-/** A closed order is forgotten when its deadline has passed, so that it cannot be placed again, and it has no unsettled fill. */
+/**
+ * A closed order is forgotten when its deadline has passed, so that it cannot be placed again, and it has no unsettled
+ * fill.
+ */
 export function isForgotten(state: State, slot: number): boolean {
   const { status, unsettled } = state.columns;
   return status.get(slot) !== OPEN && unsettled.get(slot) === 0 && !lives(state, slot);
@@ -279,18 +307,24 @@ export function findNonce(state: State, nonce: Nonce & { readonly trader: number
   const { trader, nonceHi, nonceLo } = state.columns;
   const hash = nonceHash(nonce.trader, nonce.hi, nonce.lo);
   for (let slot = state.nonces.first(hash); slot >= 0; slot = state.nonces.after(hash, slot)) {
-    if (trader.get(slot) === nonce.trader && nonceHi.get(slot) === nonce.hi && nonceLo.get(slot) === nonce.lo) return slot;
+    if (trader.get(slot) === nonce.trader && nonceHi.get(slot) === nonce.hi && nonceLo.get(slot) === nonce.lo) {
+      return slot;
+    }
   }
   return -1;
 }
 
-/** Why an order that comes back is cancelled: the trader, or the trader's switch, has cancelled all orders since it was placed. */
+/**
+ * Why an order that comes back is cancelled: the trader, or the trader's switch, has cancelled all orders since it was
+ * placed.
+ */
 export function clearedBy(state: State, slot: number): Clearing['reason'] | undefined {
   const { cleared } = ownerOf(state, slot);
   if (cleared === undefined) return undefined;
   const { chainId, marketId } = marketOf(state, slot);
   const number = state.orders.number(slot);
-  return [cleared.get(chainId), cleared.get(marketId)].find((clearing) => clearing !== undefined && number < clearing.before)?.reason;
+  return [cleared.get(chainId), cleared.get(marketId)]
+    .find((clearing) => clearing !== undefined && number < clearing.before)?.reason;
 }
 
 /** The market with this id, open or closed; undefined for an unknown id. */
@@ -317,7 +351,9 @@ export function isPulledBy(state: State, pull: Pull, slot: number): boolean {
   const { orders, columns } = state;
   if (columns.trader.get(slot) !== pull.trader || orders.number(slot) >= pull.before) return false;
   if (pull.side !== undefined && orders.side(slot) !== pull.side) return false;
-  if (pull.below !== undefined && !isBelow(columns.nonceHi.get(slot), columns.nonceLo.get(slot), pull.below)) return false;
+  if (pull.below !== undefined && !isBelow(columns.nonceHi.get(slot), columns.nonceLo.get(slot), pull.below)) {
+    return false;
+  }
   const market = marketOf(state, slot);
   if (pull.market !== undefined && market.index !== pull.market) return false;
   return pull.only === undefined
@@ -325,7 +361,10 @@ export function isPulledBy(state: State, pull: Pull, slot: number): boolean {
     : market.index === pull.only.market && orders.outcome(slot) === pull.only.outcome;
 }
 
-/** The resting orders of a market in sweeping order: YES before NO, BUY before SELL, best price first, then lowest number. */
+/**
+ * The resting orders of a market in sweeping order: YES before NO, BUY before SELL, best price first, then lowest
+ * number.
+ */
 export function* restingOrders(state: State, market: Market): Generator<number> {
   for (const book of market.books) {
     for (const side of [0, 1] as const) {

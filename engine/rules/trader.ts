@@ -9,11 +9,17 @@ export interface Trader {
   lastOpen: number;
   /** The length of the list. Counted anew when a snapshot is restored. */
   openCount: number;
-  /** The nonce floor per chain: all lower nonces are cancelled. Undefined until the first floor, so most traders need no look-up. */
+  /**
+   * The nonce floor per chain: all lower nonces are cancelled. Undefined until the first floor, so most traders need no
+   * look-up.
+   */
   floors: Map<number, Nonce> | undefined;
   /** The trader's latest default; undefined until the first one. */
   latestDefault: LatestDefault | undefined;
-  /** Up to where the trader has cancelled all orders, by the chain's id or the market's. Undefined until the first time, as the next two. */
+  /**
+   * Up to where the trader has cancelled all orders, by the chain's id or the market's. Undefined until the first time,
+   * as the next two.
+   */
   cleared: Map<number | string, Clearing> | undefined;
   /** The signed requests that have cancelled all orders, by `cancelAllKey`, until after their deadlines. */
   cancelAlls: Map<string, SignedRequest> | undefined;
@@ -21,7 +27,10 @@ export interface Trader {
   switches: Map<number, { readonly deadline: string | undefined }> | undefined;
 }
 
-/** All orders of a trader with numbers below `before` are cancelled, also those that would be open again after a failed fill. */
+/**
+ * All orders of a trader with numbers below `before` are cancelled, also those that would be open again after a failed
+ * fill.
+ */
 export interface Clearing {
   readonly before: number;
   readonly reason: 'user' | 'cancel_after';
@@ -33,7 +42,10 @@ export interface SignedRequest {
   readonly deadline: string;
 }
 
-/** A switch that is armed: at `firesAt` (milliseconds since the Unix epoch) the trader's open orders on the chain are cancelled. */
+/**
+ * A switch that is armed: at `firesAt` (milliseconds since the Unix epoch) the trader's open orders on the chain are
+ * cancelled.
+ */
 export interface ArmedSwitch {
   readonly trader: number;
   readonly chainId: number;
@@ -65,7 +77,11 @@ export function isBelowFloor({ floors }: Trader, chainId: number, hi: number, lo
 }
 
 /** Names a signed CancelAll of a trader. */
-export function cancelAllKey({ chainId, marketId, deadline }: { chainId: number; marketId: string; deadline: string }): string {
+export function cancelAllKey({ chainId, marketId, deadline }: {
+  chainId: number;
+  marketId: string;
+  deadline: string;
+}): string {
   return `${chainId} ${marketId} ${deadline}`;
 }
 

@@ -1,4 +1,6 @@
-/** Compares the digests of a replica's steps with the outcomes that another process records, and reports a difference. */
+/**
+ * Compares the digests of a replica's steps with the outcomes that another process records, and reports a difference.
+ */
 import { LogUnavailable, type Log } from '../log/log.js';
 import { decodeOutcome } from '../records/codec.js';
 import { startRounds } from '../reactor.js';
@@ -18,13 +20,14 @@ export interface CheckerOptions {
 }
 
 /**
- * A digest covers the whole history before it. So the checker compares only the newest step that has a recorded outcome, a few times per
- * second, and that checks every step.
+ * A digest covers the whole history before it. So the checker compares only the newest step that has a recorded
+ * outcome, a few times per second, and that checks every step.
  */
 export function createChecker({ log, signal, failed, everyMs = 250, report }: CheckerOptions): StepSink {
   const trail = createDigestTrail();
   const { done } = startRounds({
-    round: () => compareNewest(log, trail), rest: () => pause(everyMs, signal), canPass: (error) => error instanceof LogUnavailable,
+    round: () => compareNewest(log, trail), rest: () => pause(everyMs, signal),
+    canPass: (error) => error instanceof LogUnavailable,
     backoff: steady(everyMs), who: 'the comparison with recorded outcomes', report, signal,
   });
   const checked = done.catch((error: unknown) => { failed(error as Error); });
@@ -42,7 +45,9 @@ async function compareNewest(log: CheckerOptions['log'], trail: DigestTrail): Pr
   const [record] = await log.read('outcomes', newest.position, 1);
   if (record === undefined) return;
   const { digest: recorded } = decodeOutcome(record.data);
-  if (recorded !== newest.digest) throw new HistoryDiffers({ position: newest.position, recorded, computed: newest.digest });
+  if (recorded !== newest.digest) {
+    throw new HistoryDiffers({ position: newest.position, recorded, computed: newest.digest });
+  }
   trail.dropUpTo(newest.position);
 }
 
@@ -61,8 +66,9 @@ export interface DigestTrail {
 }
 
 /**
- * Digests that have not been compared yet, at most `most`. Beyond `most`, every second digest is dropped, but never the newest. A replica
- * may run for a long time while no engine records outcomes, and any later digest covers the dropped ones.
+ * Digests that have not been compared yet, at most `most`. Beyond `most`, every second digest is dropped, but never the
+ * newest. A replica may run for a long time while no engine records outcomes, and any later digest covers the dropped
+ * ones.
  */
 export function createDigestTrail(most = 65_536): DigestTrail {
   let kept: PlacedDigest[] = [];

@@ -16,14 +16,17 @@ export interface EngineClockOptions {
   readonly mayPass?: () => boolean;
   readonly signal: AbortSignal;
   readonly tickMs?: number;
-  /** A standby engine also acts on work that has been due for this long, because the active engine must be gone. Default 5 s. */
+  /**
+   * A standby engine also acts on work that has been due for this long, because the active engine must be gone. Default
+   * 5 s.
+   */
   readonly standbyMs?: number;
   readonly report: Report;
 }
 
 /**
- * Ticks until `signal` aborts. When one command cannot do all the due work, the next one follows at once. A tick waits while the log
- * cannot be reached, and while time may not pass. Rejects when the engine has stopped.
+ * Ticks until `signal` aborts. When one command cannot do all the due work, the next one follows at once. A tick waits
+ * while the log cannot be reached, and while time may not pass. Rejects when the engine has stopped.
  */
 export function runClock(options: EngineClockOptions): Promise<void> {
   const { replica, now, mayPass = () => true, signal, tickMs = 1_000, standbyMs = 5_000, report } = options;

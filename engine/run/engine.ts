@@ -6,7 +6,9 @@ import { decide } from '../rules/decide.js';
 import { advance, evolve } from '../rules/evolve.js';
 import { emptyState, type State } from '../rules/state.js';
 
-/** A command's outcome, with the text that the digest covers, and the digest of the whole history up to this position. */
+/**
+ * A command's outcome, with the text that the digest covers, and the digest of the whole history up to this position.
+ */
 export interface Step {
   readonly position: number;
   readonly outcome: CommandOutcome;
@@ -19,8 +21,8 @@ export interface Engine {
   /** The digest up to the last step; 32 bytes. */
   readonly digest: Uint8Array;
   /**
-   * Decides and applies the next command, given as recorded bytes. A caller that has decoded the bytes passes `command` too, so that they
-   * are not decoded twice. Throws MalformedRecord; then nothing has changed.
+   * Decides and applies the next command, given as recorded bytes. A caller that has decoded the bytes passes `command`
+   * too, so that they are not decoded twice. Throws MalformedRecord; then nothing has changed.
    */
   step(data: Uint8Array, command?: Command): Step;
 }

@@ -1,16 +1,19 @@
 /**
- * How an engine that leaves tells the engines that stand by, so that one of them takes over at once. When the message is lost, an engine takes
- * over after its usual time.
+ * How an engine that leaves tells the engines that stand by, so that one of them takes over at once. When the message
+ * is lost, an engine takes over after its usual time.
  */
 import { createChannel } from '../log/postgres/channel.js';
 import { within } from '../waiting.js';
 
 export interface Handover {
-  /** Tells the other engines that this one writes no more. Never fails. Resolves when the database has the message, or has not taken it. */
+  /**
+   * Tells the other engines that this one writes no more. Never fails. Resolves when the database has the message, or
+   * has not taken it.
+   */
   tell(): Promise<void>;
   /**
-   * Calls the listener at each message, until `close`. Resolves when no message is missed any more; also after a time without the database, since
-   * an engine takes over without messages, too.
+   * Calls the listener at each message, until `close`. Resolves when no message is missed any more; also after a time
+   * without the database, since an engine takes over without messages, too.
    */
   listen(left: () => void): Promise<void>;
   close(): Promise<void>;

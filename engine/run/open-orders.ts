@@ -16,8 +16,8 @@ export interface OpenOrder {
 }
 
 /**
- * The open orders of an address (lower-case hex with `0x`), lowest number first; none for an unknown address. Orders that a sweep will
- * cancel count until they are cancelled. Use the generator only until the next command.
+ * The open orders of an address (lower-case hex with `0x`), lowest number first; none for an unknown address. Orders
+ * that a sweep will cancel count until they are cancelled. Use the generator only until the next command.
  */
 export function* openOrdersOf(state: State, address: string): Generator<OpenOrder> {
   const trader = state.traders[state.traderIndex.get(address) ?? -1];
@@ -26,7 +26,8 @@ export function* openOrdersOf(state: State, address: string): Generator<OpenOrde
   for (let slot = trader.firstOpen; slot >= 0; slot = columns.nextOpen.get(slot) - 1) {
     const { chainId, marketId } = marketOf(state, slot);
     yield {
-      chainId, marketId, outcome: orders.outcome(slot), side: orders.side(slot), price: orders.price(slot), remaining: orders.remaining(slot),
+      chainId, marketId, outcome: orders.outcome(slot), side: orders.side(slot), price: orders.price(slot),
+      remaining: orders.remaining(slot),
     };
   }
 }
@@ -46,10 +47,13 @@ export interface Commitment {
 }
 
 /**
- * The commitments of an address (lower-case hex with `0x`) on a chain: open orders first, then unsettled fills, of which an order may have several.
- * Orders that can no longer match are left out. Use the generator only until the next command.
+ * The commitments of an address (lower-case hex with `0x`) on a chain: open orders first, then unsettled fills, of
+ * which an order may have several. Orders that can no longer match are left out. Use the generator only until the next
+ * command.
  */
-export function* commitmentsOf(state: State, { trader: address, chainId }: { trader: string; chainId: number }): Generator<Commitment> {
+export function* commitmentsOf(
+  state: State, { trader: address, chainId }: { trader: string; chainId: number },
+): Generator<Commitment> {
   const trader = state.traders[state.traderIndex.get(address) ?? -1];
   if (trader === undefined) return;
   const { orders, columns } = state;
@@ -58,13 +62,18 @@ export function* commitmentsOf(state: State, { trader: address, chainId }: { tra
     if (own !== chainId || !lives(state, slot)) continue;
     const size = orders.remaining(slot);
     yield {
-      orderHash: orders.hashOf(slot), marketId, side: orders.side(slot), outcome: orders.outcome(slot), size, cost: costOf(size, orders.price(slot)),
+      orderHash: orders.hashOf(slot), marketId, side: orders.side(slot), outcome: orders.outcome(slot), size,
+      cost: costOf(size, orders.price(slot)),
     };
   }
   for (const { marketId, outcome, size, cost, buyer, seller, fill } of unsettledFills(state, { chainId, from: 0 })) {
     const pending = state.fills.get(fill);
     if (pending === undefined) continue;
-    if (buyer === address) yield { fill, orderHash: orders.hashOf(pending.buySlot), marketId, side: BUY, outcome, size, cost };
-    if (seller === address) yield { fill, orderHash: orders.hashOf(pending.sellSlot), marketId, side: SELL, outcome, size, cost };
+    if (buyer === address) {
+      yield { fill, orderHash: orders.hashOf(pending.buySlot), marketId, side: BUY, outcome, size, cost };
+    }
+    if (seller === address) {
+      yield { fill, orderHash: orders.hashOf(pending.sellSlot), marketId, side: SELL, outcome, size, cost };
+    }
   }
 }

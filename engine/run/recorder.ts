@@ -18,7 +18,10 @@ export interface Recorder extends StepSink {
 }
 
 export interface RecorderOptions extends OutcomeWriterOptions {
-  /** Different for each start of each process. Part of the outcomes' ids, so that an engine never mistakes another engine's records for its own. */
+  /**
+   * Different for each start of each process. Part of the outcomes' ids, so that an engine never mistakes another
+   * engine's records for its own.
+   */
   readonly writerId: string;
 }
 
@@ -64,7 +67,10 @@ export interface OutcomeWriter {
   readonly written: number;
   /** Whether another engine writes the outcomes. */
   readonly standby: boolean;
-  /** The engine that writes the outcomes has said that it has written its last: a writer that stands by goes on without waiting for silence. */
+  /**
+   * The engine that writes the outcomes has said that it has written its last: a writer that stands by goes on without
+   * waiting for silence.
+   */
   takeOver(): void;
 }
 
@@ -76,13 +82,21 @@ export interface OutcomeWriterOptions {
   readonly takeoverMs: number;
   readonly signal: AbortSignal;
   readonly report: (message: string, details: Record<string, unknown>) => void;
-  /** Called once, with the error after which the writer cannot write any more. The writer's other functions throw it too. */
+  /**
+   * Called once, with the error after which the writer cannot write any more. The writer's other functions throw it
+   * too.
+   */
   readonly failed?: (error: Error) => void;
 }
 
-/** Under load, the pause between appends, so that each takes more outcomes. Nobody waits for the append of an outcome. */
+/**
+ * Under load, the pause between appends, so that each takes more outcomes. Nobody waits for the append of an outcome.
+ */
 const GATHER_MS = 20;
-/** How often a standby engine checks whether the other one still writes, and how often an unavailable log is tried again. */
+/**
+ * How often a standby engine checks whether the other one still writes, and how often an unavailable log is tried
+ * again.
+ */
 const POLL_MS = 250;
 /** The longest pause between two attempts while the log is unavailable. */
 const LONGEST_PAUSE_MS = 4_000;
@@ -146,8 +160,9 @@ async function writeQueue(writing: Writing): Promise<void> {
 }
 
 /**
- * Appends the batch; returns false when another engine's outcomes have its positions. When the result of an append is unknown, the same
- * batch is appended again, although more outcomes may be waiting by then: the log finds only the same batch.
+ * Appends the batch; returns false when another engine's outcomes have its positions. When the result of an append is
+ * unknown, the same batch is appended again, although more outcomes may be waiting by then: the log finds only the same
+ * batch.
  */
 async function append({ options, queue, written }: Writing, batch: readonly OutcomeRecord[]): Promise<boolean> {
   const { log, signal, report } = options;
@@ -169,8 +184,9 @@ async function append({ options, queue, written }: Writing, batch: readonly Outc
 }
 
 /**
- * Waits while the other engine writes. Returns when that engine has said that it has left and all that it wrote is known here, or when it has
- * written nothing for `takeoverMs`. A message that was not true does no harm: the next append finds its position taken.
+ * Waits while the other engine writes. Returns when that engine has said that it has left and all that it wrote is
+ * known here, or when it has written nothing for `takeoverMs`. A message that was not true does no harm: the next
+ * append finds its position taken.
  */
 async function standBy(writing: Writing): Promise<void> {
   const { left, options: { signal, report, takeoverMs } } = writing;
@@ -195,7 +211,10 @@ async function standBy(writing: Writing): Promise<void> {
   report(isFree ? 'the other engine has left: taking over' : 'the other engine has stopped writing: taking over', { position: writing.written });
 }
 
-/** Drops the outcomes that the other engine has written, once their digest is equal to this engine's. Throws HistoryDiffers. */
+/**
+ * Drops the outcomes that the other engine has written, once their digest is equal to this engine's. Throws
+ * HistoryDiffers.
+ */
 async function skipTo(writing: Writing, length: number): Promise<void> {
   const { log, signal } = writing.options;
   const skipped = Math.min(length - writing.written, writing.queue.length);

@@ -1,7 +1,7 @@
 /**
- * The replica follows the recorded commands and steps the engine with each, so it knows every outcome as soon as the command is in the log.
- * With a recorder it also writes the outcomes. Without one it compares them with the outcomes that another process writes. Below are the outcomes
- * as they are computed, for the code that waits for one.
+ * The replica follows the recorded commands and steps the engine with each, so it knows every outcome as soon as the
+ * command is in the log. With a recorder it also writes the outcomes. Without one it compares them with the outcomes
+ * that another process writes. Below are the outcomes as they are computed, for the code that waits for one.
  */
 import { decodeOutcome, formatDigest, type CommandOutcome } from '../records/codec.js';
 import { fewerCommands, rangeOf, replaced } from '../log/tail.js';
@@ -20,14 +20,17 @@ export interface Replica {
   /** The engine's state, read-only. Only the replica changes the state, between two turns of the event loop. */
   readonly view: EngineView;
   /**
-   * The outcome of the command at a position: now, or as soon as the engine has computed it. `id` is that of the command's record: who has
-   * written one gives it, and never gets the outcome of another one. Rejects when the replica has stopped, and with RecordsLost, which also
-   * ends the replica, when the position has another record.
+   * The outcome of the command at a position: now, or as soon as the engine has computed it. `id` is that of the
+   * command's record: who has written one gives it, and never gets the outcome of another one. Rejects when the replica
+   * has stopped, and with RecordsLost, which also ends the replica, when the position has another record.
    */
   outcomeOf(position: number, id?: string): Promise<CommandOutcome>;
   /** Calls `listener` with every later step, in order, in the same turn of the event loop as the step. */
   onStep(listener: (step: Step) => void): void;
-  /** Resolves when the engine has decided every command that was in the log at the start. Rejects when the replica ends before that. */
+  /**
+   * Resolves when the engine has decided every command that was in the log at the start. Rejects when the replica ends
+   * before that.
+   */
   readonly caughtUp: Promise<void>;
   /** Whether `caughtUp` has resolved. */
   readonly ready: boolean;
@@ -53,8 +56,8 @@ export interface ReplicaOptions {
 const TAKEOVER_MS = 5_000;
 
 /**
- * Restores the newest snapshot of this history, replays the later commands, and continues live, with the same code for replay and live. Throws
- * RecordsLost when the log has fewer commands than outcomes, or than a snapshot includes.
+ * Restores the newest snapshot of this history, replays the later commands, and continues live, with the same code for
+ * replay and live. Throws RecordsLost when the log has fewer commands than outcomes, or than a snapshot includes.
  */
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const { log, snapshotDirectory, report = () => undefined } = options;
@@ -75,7 +78,8 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const recorder = options.record === undefined
     ? undefined
     : createRecorder({ log, from: recorded, report, signal, failed, takeoverMs: TAKEOVER_MS, ...options.record });
-  const sink = recorder ?? createChecker({ log, signal, failed, report: (level, text) => { report(text, { level }); } });
+  const sink = recorder
+    ?? createChecker({ log, signal, failed, report: (level, text) => { report(text, { level }); } });
   const listeners: ((step: Step) => void)[] = [];
   const catchUp = createCatchUp(engine, commands);
   const snapshots = createSnapshotTaker(engine, { folder: snapshotDirectory, every: options.snapshotEvery, report });
@@ -92,8 +96,8 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
       outcomes.close(reason, { hasFailed });
       catchUp.end(reason);
     },
-    // The next start finds by it what the log has lost, and refuses to go on without that. A stop may come before the loss is noticed, and before
-    // the last outcomes are written.
+    // The next start finds by it what the log has lost, and refuses to go on without that. A stop may come before the
+    // loss is noticed, and before the last outcomes are written.
     snapshot: () => snapshots.finish(),
   });
   done.catch(() => undefined);
@@ -106,8 +110,8 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
 }
 
 /**
- * Resolves when the work has ended after a stop. Rejects with the failure, or with the error that the work threw. Takes the last snapshot also
- * where the log has failed and not the engine.
+ * Resolves when the work has ended after a stop. Rejects with the failure, or with the error that the work threw. Takes
+ * the last snapshot also where the log has failed and not the engine.
  */
 async function runToEnd(work: () => Promise<void>, { stopped, failure, ended, snapshot }: {
   readonly stopped: AbortSignal; readonly failure: AbortSignal;
@@ -158,7 +162,9 @@ interface Following {
 /** A log that is away while one record is read does not end the replica: following it waits for it, too. */
 const AWAY = steady(250);
 
-async function follow({ engine, log, sink, recorded, signal, snapshots, stepped, batchDone }: Following): Promise<void> {
+async function follow({
+  engine, log, sink, recorded, signal, snapshots, stepped, batchDone,
+}: Following): Promise<void> {
   for await (const batch of log.follow('commands', engine.state.position, signal)) {
     // The recorder may have failed since the batch was read: nothing of it may be published then.
     if (signal.aborted) break;
@@ -166,7 +172,9 @@ async function follow({ engine, log, sink, recorded, signal, snapshots, stepped,
       if (record.position !== engine.state.position) throw new BrokenSequence('commands', engine.state.position, record.position);
       const step = engine.step(record.data);
       if (step.position === recorded - 1) {
-        await retrying(() => compare(log, step), { backoff: AWAY, signal, canPass: (error) => error instanceof LogUnavailable });
+        await retrying(
+          () => compare(log, step), { backoff: AWAY, signal, canPass: (error) => error instanceof LogUnavailable },
+        );
       }
       if (step.position >= recorded) {
         sink.take(step);
@@ -181,8 +189,14 @@ async function follow({ engine, log, sink, recorded, signal, snapshots, stepped,
   await snapshots.finish();
 }
 
-/** The lengths at the start. Throws RecordsLost when there are fewer commands than something that was made from them has seen. */
-async function lengthsOf({ log, snapshotDirectory }: ReplicaOptions): Promise<{ readonly commands: number; readonly recorded: number }> {
+/**
+ * The lengths at the start. Throws RecordsLost when there are fewer commands than something that was made from them has
+ * seen.
+ */
+async function lengthsOf({ log, snapshotDirectory }: ReplicaOptions): Promise<{
+  readonly commands: number;
+  readonly recorded: number;
+}> {
   // In this order: what a snapshot or an outcome includes is a command in the log before.
   const snapshot = snapshotDirectory === undefined ? -1 : await newestSnapshot(snapshotDirectory);
   const recorded = await log.length('outcomes');
@@ -219,12 +233,15 @@ export interface CommandOutcomes {
   /** `id`: that of the command's record. */
   publish(step: Step, id: string): void;
   /**
-   * The outcome of the command at a position: now, or as soon as the engine has computed it. With `id`, only if the command's record has that
-   * id. Rejects with RecordsLost when another one is at the position, when the engine has stopped, and with LogUnavailable when the outcome is
-   * computed but is neither in memory nor recorded yet.
+   * The outcome of the command at a position: now, or as soon as the engine has computed it. With `id`, only if the
+   * command's record has that id. Rejects with RecordsLost when another one is at the position, when the engine has
+   * stopped, and with LogUnavailable when the outcome is computed but is neither in memory nor recorded yet.
    */
   outcomeOf(position: number, id?: string): Promise<CommandOutcome>;
-  /** The engine has stopped: rejects every waiting promise with `reason`. After a failure, every later question too, also for what is known. */
+  /**
+   * The engine has stopped: rejects every waiting promise with `reason`. After a failure, every later question too,
+   * also for what is known.
+   */
   close(reason: Error, options: { readonly hasFailed: boolean }): void;
 }
 
@@ -272,7 +289,9 @@ export function createCommandOutcomes(log: Log, lost: (error: Error) => void = (
       if (closed?.hasFailed === true) return Promise.reject(closed.reason);
       const step = recent[position % KEPT];
       if (step?.position === position) {
-        return id === undefined || id === ids[position % KEPT] ? Promise.resolve(step.outcome) : Promise.reject(otherCommand(position));
+        return id === undefined || id === ids[position % KEPT]
+          ? Promise.resolve(step.outcome)
+          : Promise.reject(otherCommand(position));
       }
       if (position < next) return oldOutcome(position, id);
       if (closed !== undefined) return Promise.reject(closed.reason);

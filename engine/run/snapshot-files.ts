@@ -1,4 +1,7 @@
-/** Snapshots in a folder: when they are taken, and how. Each is written to a temporary file and renamed, so a crash damages none. */
+/**
+ * Snapshots in a folder: when they are taken, and how. Each is written to a temporary file and renamed, so a crash
+ * damages none.
+ */
 import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine } from './engine.js';
@@ -42,7 +45,9 @@ async function removeAbandoned(directory: string, nowMs: number): Promise<void> 
 }
 
 /** The newest undamaged snapshot that `accept` accepts; undefined when there is none. */
-export async function loadSnapshot(directory: string, accept: (restored: Restored) => Promise<boolean>): Promise<Restored | undefined> {
+export async function loadSnapshot(
+  directory: string, accept: (restored: Restored) => Promise<boolean>,
+): Promise<Restored | undefined> {
   for (const name of await snapshotNames(directory)) {
     // Another process may have just deleted the file.
     const data = await readFile(join(directory, name)).catch(() => undefined);

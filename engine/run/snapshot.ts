@@ -41,7 +41,10 @@ interface Dump {
   readonly armed: readonly ArmedSwitch[];
 }
 
-/** A market as an array: an object would repeat its keys 70,000 times. There are no books where they are not the market's own. */
+/**
+ * A market as an array: an object would repeat its keys 70,000 times. There are no books where they are not the
+ * market's own.
+ */
 type MarketDump = readonly [
   marketId: string, chainId: number, expiration: number, closed: boolean, winner: Market['winner'], halved: boolean, quick: Market['quick'],
   tokens: Market['tokens'], books: readonly [BookDump, BookDump] | undefined,
@@ -59,8 +62,10 @@ export function encodeSnapshot(engine: Engine): Buffer {
   const dump: Dump = {
     format: FORMAT, rules: RULES_VERSION, position: state.position, digest: Uint8Array.from(digest), now: state.now, nextFill: state.nextFill,
     markets: state.markets.map((market) => dumpMarket(state, market)),
-    chains: state.chains, relays: state.relays, proposals: state.proposals, boundaries: state.boundaries, newestPrices: state.newestPrices,
-    closings: state.closings, traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(), fills: state.fills.dump(),
+    chains: state.chains, relays: state.relays, proposals: state.proposals, boundaries: state.boundaries,
+    newestPrices: state.newestPrices,
+    closings: state.closings, traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(),
+    fills: state.fills.dump(),
     sweeps: state.sweeps, armed: state.armed,
   };
   const body = serialize(dump);
@@ -72,7 +77,9 @@ export function decodeSnapshot(data: Buffer): Restored | undefined {
   const body = data.subarray(CHECKSUM_BYTES);
   if (!createHash('sha256').update(body).digest().equals(data.subarray(0, CHECKSUM_BYTES))) return undefined;
   const dump = deserialize(body) as Dump;
-  return dump.format === FORMAT && dump.rules === RULES_VERSION ? { state: restore(dump), digest: Buffer.from(dump.digest) } : undefined;
+  return dump.format === FORMAT && dump.rules === RULES_VERSION
+    ? { state: restore(dump), digest: Buffer.from(dump.digest) }
+    : undefined;
 }
 
 function restore(dump: Dump): State {
@@ -80,7 +87,8 @@ function restore(dump: Dump): State {
   const fresh = stateOf(orders);
   const state: State = {
     ...fresh,
-    position: dump.position, now: dump.now, nextFill: dump.nextFill, sweeps: [...dump.sweeps], armed: [...dump.armed], closings: [...dump.closings],
+    position: dump.position, now: dump.now, nextFill: dump.nextFill, sweeps: [...dump.sweeps], armed: [...dump.armed],
+    closings: [...dump.closings],
     markets: dump.markets.map((market, index) => restoreMarket(fresh, market, index)),
     marketIndex: new Map(dump.markets.map(([marketId], index) => [marketId, index])),
     chains: new Map(dump.chains),
@@ -101,7 +109,9 @@ function restore(dump: Dump): State {
   for (const slot of orders.slots()) {
     const { trader, nonceHi, nonceLo, status } = state.columns;
     if (status.get(slot) === OPEN) ownerOf(state, slot).openCount++;
-    if (holdsNonce(state, slot)) state.nonces.insert(nonceHash(trader.get(slot), nonceHi.get(slot), nonceLo.get(slot)), slot);
+    if (holdsNonce(state, slot)) {
+      state.nonces.insert(nonceHash(trader.get(slot), nonceHi.get(slot), nonceLo.get(slot)), slot);
+    }
   }
   return state;
 }
@@ -109,13 +119,16 @@ function restore(dump: Dump): State {
 function dumpMarket({ noBooks }: State, market: Market): MarketDump {
   const { marketId, chainId, expiration, closed, winner, halved, quick, tokens, books } = market;
   return [
-    marketId, chainId, expiration, closed, winner, halved, quick, tokens, books === noBooks ? undefined : [books[0].dump(), books[1].dump()],
+    marketId, chainId, expiration, closed, winner, halved, quick, tokens,
+    books === noBooks ? undefined : [books[0].dump(), books[1].dump()],
   ];
 }
 
 function restoreMarket({ orders, noBooks }: State, dump: MarketDump, index: number): Market {
   const [marketId, chainId, expiration, closed, winner, halved, quick, tokens, dumps] = dump;
-  const books = dumps === undefined ? noBooks : [Book.restore(orders, dumps[0]), Book.restore(orders, dumps[1])] as const;
+  const books = dumps === undefined
+    ? noBooks
+    : [Book.restore(orders, dumps[0]), Book.restore(orders, dumps[1])] as const;
   return { index, marketId, chainId, expiration, closed, winner, halved, quick, tokens, books };
 }
 

@@ -1,4 +1,7 @@
-/** The receiver of a replica's steps: the recorder, which writes their outcomes, or the checker, which compares them with recorded ones. */
+/**
+ * The receiver of a replica's steps: the recorder, which writes their outcomes, or the checker, which compares them
+ * with recorded ones.
+ */
 import type { Step } from './engine.js';
 
 export interface StepSink {
@@ -6,6 +9,8 @@ export interface StepSink {
   take(step: Step): void;
   /** Resolves when further steps may be taken. Awaited between two batches of commands. */
   room(): Promise<void>;
-  /** After a stop: resolves when every step that was taken is written or compared. Rejects when that is not possible. */
+  /**
+   * After a stop: resolves when every step that was taken is written or compared. Rejects when that is not possible.
+   */
   finish(): Promise<void>;
 }

@@ -10,7 +10,10 @@ export interface TraderOnChain {
   readonly chainId: number;
 }
 
-/** A trader's switch: `firesAt` is undefined while it is not armed; `deadline` is the highest of the signed requests, in Unix seconds. */
+/**
+ * A trader's switch: `firesAt` is undefined while it is not armed; `deadline` is the highest of the signed requests, in
+ * Unix seconds.
+ */
 export interface SwitchView {
   readonly firesAt: number | undefined;
   readonly deadline: string | undefined;
@@ -21,16 +24,25 @@ export function switchOf(state: State, { trader: address, chainId }: TraderOnCha
   const trader = state.traders[state.traderIndex.get(address) ?? -1];
   const known = trader?.switches?.get(chainId);
   if (trader === undefined || known === undefined) return undefined;
-  return { ...known, firesAt: state.armed.find((each) => each.trader === trader.index && each.chainId === chainId)?.firesAt };
+  return {
+    ...known, firesAt: state.armed.find((each) => each.trader === trader.index && each.chainId === chainId)?.firesAt,
+  };
 }
 
 /** The log position of the signed CancelAll with this deadline; undefined when none took effect, or it is long over. */
-export function cancelledAllAt(state: State, asked: TraderOnChain & { readonly marketId: string; readonly deadline: string }): number | undefined {
+export function cancelledAllAt(
+  state: State, asked: TraderOnChain & { readonly marketId: string; readonly deadline: string },
+): number | undefined {
   return state.traders[state.traderIndex.get(asked.trader) ?? -1]?.cancelAlls?.get(cancelAllKey(asked))?.position;
 }
 
-/** Whether the trader has an open order in the market, or on the chain, or one that would be open again if a fill of it failed. */
-export function hasOrders(state: State, { trader: address, chainId, marketId }: TraderOnChain & { readonly marketId: string }): boolean {
+/**
+ * Whether the trader has an open order in the market, or on the chain, or one that would be open again if a fill of it
+ * failed.
+ */
+export function hasOrders(
+  state: State, { trader: address, chainId, marketId }: TraderOnChain & { readonly marketId: string },
+): boolean {
   const trader = state.traders[state.traderIndex.get(address) ?? -1];
   if (trader === undefined) return false;
   const isMeant = (of: string): boolean => marketId === ALL_MARKETS || of === marketId;

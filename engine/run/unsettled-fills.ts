@@ -29,23 +29,32 @@ export interface MatchedFill extends UnsettledFill {
 }
 
 /**
- * The chain's unsettled fills with numbers from `from` on, ascending. Use the generator only until the next command. Cheap when there is
- * no such fill.
+ * The chain's unsettled fills with numbers from `from` on, ascending. Use the generator only until the next command.
+ * Cheap when there is no such fill.
  */
-export function* unsettledFills(state: State, { chainId, from }: { chainId: number; from: number }): Generator<UnsettledFill> {
+export function* unsettledFills(
+  state: State, { chainId, from }: { chainId: number; from: number },
+): Generator<UnsettledFill> {
   if (from >= state.nextFill) return;
   for (const fill of state.fills.numbers(from)) {
     const pending = state.fills.get(fill);
-    if (pending !== undefined && marketOf(state, pending.buySlot).chainId === chainId) yield fieldsOf(state, fill, pending);
+    if (pending !== undefined && marketOf(state, pending.buySlot).chainId === chainId) {
+      yield fieldsOf(state, fill, pending);
+    }
   }
 }
 
 /** The chain's unsettled fill with this number; undefined when there is none. */
-export function unsettledFill(state: State, { chainId, fill }: { chainId: number; fill: number }): MatchedFill | undefined {
+export function unsettledFill(
+  state: State, { chainId, fill }: { chainId: number; fill: number },
+): MatchedFill | undefined {
   const pending = state.fills.get(fill);
   if (pending === undefined || marketOf(state, pending.buySlot).chainId !== chainId) return undefined;
   const { orders } = state;
-  return { ...fieldsOf(state, fill, pending), buyOrder: orders.hashOf(pending.buySlot), sellOrder: orders.hashOf(pending.sellSlot) };
+  return {
+    ...fieldsOf(state, fill, pending), buyOrder: orders.hashOf(pending.buySlot),
+    sellOrder: orders.hashOf(pending.sellSlot),
+  };
 }
 
 function fieldsOf(state: State, fill: number, { buySlot, sellSlot, price, size }: PendingFill): UnsettledFill {

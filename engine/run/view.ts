@@ -1,6 +1,7 @@
 /**
- * The read-only view of the engine's state, for all code outside the engine. Every answer is a copy of the state at this moment: who keeps one
- * over an await has what was so then, and never the engine's own objects, which change with every command.
+ * The read-only view of the engine's state, for all code outside the engine. Every answer is a copy of the state at
+ * this moment: who keeps one over an await has what was so then, and never the engine's own objects, which change with
+ * every command.
  */
 import { formatUint64 } from '../book/uint64.js';
 import type { PlaceOrder } from '../records/commands.js';
@@ -56,7 +57,10 @@ export type QuickMarket = MarketView & { readonly quick: Readonly<QuickTerms> };
 /** A time at which a price of an asset is needed. `best` is the best one so far. */
 export type OpenBoundary = Pick<Readonly<Boundary>, 'asset' | 'time' | 'best' | 'missed'>;
 
-/** Answers within one turn of the event loop are of one state. Use an iterable only until the next turn; what it gives may be kept. */
+/**
+ * Answers within one turn of the event loop are of one state. Use an iterable only until the next turn; what it gives
+ * may be kept.
+ */
 export interface EngineView {
   /** The number of decided commands, which is the log position of the next command. */
   readonly position: number;
@@ -73,26 +77,46 @@ export interface EngineView {
   newestMarkets(chainId: number): Iterable<string>;
   /** Whether an ERC-1155 id (32 bytes as lower-case hex) belongs to a market's shares. */
   isKnownToken(token: string): boolean;
-  /** Undefined for an unknown order, and for an order that the engine has forgotten; the read models have forgotten orders. */
+  /**
+   * Undefined for an unknown order, and for an order that the engine has forgotten; the read models have forgotten
+   * orders.
+   */
   order(orderHash: string): OrderView | undefined;
   /**
-   * Why the engine would reject this order as the next command; undefined when it would accept it, and where only the engine can tell: whether it
-   * would match, and whether it comes too late while the history's time is not past its `notAfter` yet. The order must not be known.
+   * Why the engine would reject this order as the next command; undefined when it would accept it, and where only the
+   * engine can tell: whether it would match, and whether it comes too late while the history's time is not past its
+   * `notAfter` yet. The order must not be known.
    */
   refusalOf(order: PlaceOrder): RejectionCode | undefined;
-  /** Why the book, as it is, stands in the way of an order that `refusalOf` does not refuse; undefined when it does not. */
+  /**
+   * Why the book, as it is, stands in the way of an order that `refusalOf` does not refuse; undefined when it does not.
+   */
   refusalByBook(order: PlaceOrder): RejectionCode | undefined;
-  /** The events that this order would cause as the next command, decided by the engine's own rules; the state stays as it is. */
+  /**
+   * The events that this order would cause as the next command, decided by the engine's own rules; the state stays as
+   * it is.
+   */
   outcomeIf(order: PlaceOrder): readonly Event[];
-  /** Until when the engine rejects the trader's new orders (`trader_suspended`), in milliseconds since the Unix epoch; 0 for never suspended. */
+  /**
+   * Until when the engine rejects the trader's new orders (`trader_suspended`), in milliseconds since the Unix epoch; 0
+   * for never suspended.
+   */
   suspendedUntil(trader: string): number;
-  /** The number of the trader's open orders in all markets. Orders that a sweep will cancel count until they are cancelled. */
+  /**
+   * The number of the trader's open orders in all markets. Orders that a sweep will cancel count until they are
+   * cancelled.
+   */
   openOrderCount(trader: string): number;
   /** The trader's switch on the chain; undefined where the trader has never asked for it. */
   switchOf(asked: TraderOnChain): SwitchView | undefined;
-  /** The log position of the signed CancelAll with this deadline; undefined when none took effect, or it is long over. */
+  /**
+   * The log position of the signed CancelAll with this deadline; undefined when none took effect, or it is long over.
+   */
   cancelledAllAt(asked: TraderOnChain & { readonly marketId: string; readonly deadline: string }): number | undefined;
-  /** Whether the trader has an open order in the market, or, with a zero id, on the chain, or one that would be open again if a fill of it failed. */
+  /**
+   * Whether the trader has an open order in the market, or, with a zero id, on the chain, or one that would be open
+   * again if a fill of it failed.
+   */
   hasOrders(asked: TraderOnChain & { readonly marketId: string }): boolean;
   /** The trader of an order. Throws Error when the engine does not have the order in memory. */
   traderOf(orderHash: string): string;
@@ -108,17 +132,26 @@ export interface EngineView {
   unsettledFills(asked: { readonly chainId: number; readonly from: number }): Iterable<UnsettledFill>;
   /** The unsettled fill with this number on the chain, with its orders' hashes; undefined when there is none. */
   unsettledFill(asked: { readonly chainId: number; readonly fill: number }): MatchedFill | undefined;
-  /** A request to the relayer that has not ended; undefined for an unknown one, and for one that has ended: the read models have those. */
+  /**
+   * A request to the relayer that has not ended; undefined for an unknown one, and for one that has ended: the read
+   * models have those.
+   */
   relay(requestId: string): OpenRelay | undefined;
   /** The chain's requests to the relayer that have not ended, oldest first. */
   openRelays(chainId: number): Iterable<OpenRelay>;
   /** The chain's proposed resolutions that have neither resolved their markets nor been rejected, oldest first. */
   openProposals(chainId: number): Iterable<OpenProposal>;
-  /** The chain's standard markets that are closed, neither resolved nor halved, and without an open proposal, in the order of opening. */
+  /**
+   * The chain's standard markets that are closed, neither resolved nor halved, and without an open proposal, in the
+   * order of opening.
+   */
   unproposedMarkets(chainId: number): Iterable<MarketView>;
   /** The chain's quick markets that the chain has not resolved, in the order of opening. */
   quickMarkets(chainId: number): Iterable<QuickMarket>;
-  /** The quick market with this id; undefined for an unknown id, for another kind of market, and once the chain has resolved or halved it. */
+  /**
+   * The quick market with this id; undefined for an unknown id, for another kind of market, and once the chain has
+   * resolved or halved it.
+   */
   quickMarket(marketId: string): QuickMarket | undefined;
   /** The times at which a price of an asset is still needed, the earliest first. */
   openBoundaries(): readonly OpenBoundary[];
@@ -175,13 +208,19 @@ function atTime(state: State, at: number): State {
   return at <= state.now ? state : Object.create(state, { now: { value: at } }) as State;
 }
 
-/** The last block whose facts are all recorded; undefined before the first one, and while facts of a later block are being recorded. */
+/**
+ * The last block whose facts are all recorded; undefined before the first one, and while facts of a later block are
+ * being recorded.
+ */
 export function recordedBlock(view: Pick<EngineView, 'cursor'>, chainId: number): number | undefined {
   const { block, nextBlock, nextLog } = view.cursor(chainId) ?? {};
   return block !== undefined && nextBlock === block + 1 && nextLog === 0 ? block : undefined;
 }
 
-/** Made for each order that comes in, too: a copy takes about a tenth of a microsecond, an order a thousand times as long. */
+/**
+ * Made for each order that comes in, too: a copy takes about a tenth of a microsecond, an order a thousand times as
+ * long.
+ */
 function marketView({ marketId, chainId, expiration, closed, winner, tokens }: Market): MarketView {
   return { marketId, chainId, expiration, closed, winner, tokens };
 }
@@ -204,14 +243,15 @@ function orderView(state: State, orderHash: string): OrderView | undefined {
   const { marketId, chainId } = marketOf(state, slot);
   return {
     orderNumber: orders.number(slot), marketId, chainId, trader: ownerOf(state, slot).address, side: orders.side(slot),
-    size: formatUint64(columns.sizeHi.get(slot), columns.sizeLo.get(slot)), remaining: orders.remaining(slot).toString(),
+    size: formatUint64(columns.sizeHi.get(slot), columns.sizeLo.get(slot)),
+    remaining: orders.remaining(slot).toString(),
     status: statusOf(columns.status.get(slot)), asOf: state.position - 1,
   };
 }
 
 /**
- * A refusal because of `notAfter` is the last word only from a history that is past it: an order that this history does not know can be
- * accepted nowhere then. Before, another process may just have had it accepted.
+ * A refusal because of `notAfter` is the last word only from a history that is past it: an order that this history does
+ * not know can be accepted nowhere then. Before, another process may just have had it accepted.
  */
 function refusalAhead(state: State, order: PlaceOrder): RejectionCode | undefined {
   const code = refusalOf(state, order, Math.max(state.now, order.at));
@@ -263,7 +303,9 @@ function* quickMarkets(state: State, chainId: number): Generator<QuickMarket> {
 
 function quickView(market: Market): QuickMarket | undefined {
   const { quick } = market;
-  return quick === undefined ? undefined : { ...marketView(market), quick: { ...quick, missed: new Set(quick.missed) } };
+  return quick === undefined
+    ? undefined
+    : { ...marketView(market), quick: { ...quick, missed: new Set(quick.missed) } };
 }
 
 function quickMarket(state: State, marketId: string): QuickMarket | undefined {

@@ -1,6 +1,6 @@
 /**
- * The candles of the `trades` projection: prices, volume and number of an outcome's trades in each interval of time. Trades that failed are not
- * in them: a failure makes the candles of its time again, from the trades that remain.
+ * The candles of the `trades` projection: prices, volume and number of an outcome's trades in each interval of time.
+ * Trades that failed are not in them: a failure makes the candles of its time again, from the trades that remain.
  */
 import type { FillMatched } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
@@ -8,9 +8,10 @@ import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../co
 import type { Query, Statement } from '../projection.js';
 
 /**
- * One row per interval that has a trade. `series` is twice the number of the market's first fill plus the outcome: a number instead of the
- * market's id, since every trade writes five rows. `interval_s` and `start` are in seconds. `first_fill` and `last_fill` are the candle's
- * first and last trade. The columns that change have no index, and each page has free space.
+ * One row per interval that has a trade. `series` is twice the number of the market's first fill plus the outcome: a
+ * number instead of the market's id, since every trade writes five rows. `interval_s` and `start` are in seconds.
+ * `first_fill` and `last_fill` are the candle's first and last trade. The columns that change have no index, and each
+ * page has free space.
  */
 export const CANDLE_TABLES = [`
 create table candles (
@@ -79,7 +80,10 @@ const REMAKE_WIDER: readonly Statement[] = WIDER_S.map((interval, place) => ({
     group by old.series, old.start`,
 }));
 
-/** SQL: deletes the candles of this interval that have one of the moments $3 (seconds) of the market $1 and the outcome $2. */
+/**
+ * SQL: deletes the candles of this interval that have one of the moments $3 (seconds) of the market $1 and the outcome
+ * $2.
+ */
 function deleteTouched(interval: number): string {
   return `
       delete from candles using (
@@ -140,7 +144,8 @@ function candlesOf(trades: readonly TimedTrade[]): Candle[] {
       const candle = candles.get(key);
       if (candle === undefined) {
         candles.set(key, {
-          marketId, outcome, interval, start, open: price, high: price, low: price, close: price, volume: BigInt(cost), trades: 1,
+          marketId, outcome, interval, start, open: price, high: price, low: price, close: price, volume: BigInt(cost),
+          trades: 1,
           firstFill: fill, lastFill: fill,
         });
         continue;

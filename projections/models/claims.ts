@@ -1,4 +1,6 @@
-/** The `claims` projection: every request to the relayer with its end, and the redemptions that users claim with them. */
+/**
+ * The `claims` projection: every request to the relayer with its end, and the redemptions that users claim with them.
+ */
 import type { RelayEnded, RelayRequested, RelaySubmitted } from '../../engine/records/events.js';
 import type { Claim } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int8Array, numericArray, textArray } from '../columns.js';
@@ -7,12 +9,12 @@ import {
 } from '../projection.js';
 
 /**
- * Requests to the relayer: the latest one per id. `status`: 0 requested, 1 submitted, 2 succeeded, 3 failed. `position` is the log position of
- * the RequestRelay. `tx_hash` is the transaction that was submitted last; once the request has ended, it is the one that ended it. `results`
- * is RelayEnded's, as JSON text: text, because jsonb refuses U+0000.
+ * Requests to the relayer: the latest one per id. `status`: 0 requested, 1 submitted, 2 succeeded, 3 failed. `position`
+ * is the log position of the RequestRelay. `tx_hash` is the transaction that was submitted last; once the request has
+ * ended, it is the one that ended it. `results` is RelayEnded's, as JSON text: text, because jsonb refuses U+0000.
  *
- * Claims: the redemptions that a request is to make, by their place in the request. A claim succeeds when its request has, or when the chain
- * has paid its user in its market, whichever comes first. `at_ms` is when it was requested.
+ * Claims: the redemptions that a request is to make, by their place in the request. A claim succeeds when its request
+ * has, or when the chain has paid its user in its market, whichever comes first. `at_ms` is when it was requested.
  */
 const TABLES = [`
 create table relays (
@@ -53,7 +55,10 @@ const SUBMITTED = 1;
 const SUCCEEDED = 2;
 const FAILED = 3;
 
-/** The named requests, and the requests with an open claim of one of these users in one of these markets; each with its claims. */
+/**
+ * The named requests, and the requests with an open claim of one of these users in one of these markets; each with its
+ * claims.
+ */
 const LOAD_RELAYS = {
   name: 'load_relays',
   text: `
@@ -116,7 +121,10 @@ interface Relay {
 }
 
 type RelayEvent = RelayRequested | RelaySubmitted | RelayEnded;
-type Step = ({ readonly event: RelayEvent } | { readonly redeemed: { readonly user: string; readonly marketId: string } }) & {
+type Step = ({ readonly event: RelayEvent } | { readonly redeemed: {
+  readonly user: string;
+  readonly marketId: string;
+}; }) & {
   readonly position: number; readonly at: number;
 };
 
@@ -180,17 +188,24 @@ function createRelays(loaded: readonly Relay[]) {
         case 'RelayEnded': end(openRelay(event.requestId), event, moment);
       }
     },
-    /** The chain has paid the user: every open claim of the user in the market is paid, whoever brought the transaction. */
+    /**
+     * The chain has paid the user: every open claim of the user in the market is paid, whoever brought the transaction.
+     */
     redeem({ user, marketId }: { user: string; marketId: string }, moment: Moment): void {
       for (const claim of byHolding.get(user + marketId) ?? []) endClaim(claim, SUCCEEDED, null, moment);
     },
   };
 }
 
-function requested({ requestId, chainId, action, owner, claims: asked }: RelayRequested, { position, at }: Moment): Relay {
+function requested(
+  { requestId, chainId, action, owner, claims: asked }: RelayRequested, { position, at }: Moment,
+): Relay {
   return {
-    requestId, position, chainId, action, owner, requestedAt: at, status: REQUESTED, txHash: null, endedAt: null, results: null,
-    claims: asked.map((claim) => ({ ...claim, status: REQUESTED, txHash: null, endedAt: null, endedPosition: null, reason: null })),
+    requestId, position, chainId, action, owner, requestedAt: at, status: REQUESTED, txHash: null, endedAt: null,
+    results: null,
+    claims: asked.map((claim) => ({
+      ...claim, status: REQUESTED, txHash: null, endedAt: null, endedPosition: null, reason: null,
+    })),
   };
 }
 
@@ -232,18 +247,22 @@ async function load(steps: readonly Step[], query: Query): Promise<Relay[]> {
     byteaArray(redeemed.map(({ user }) => user)), byteaArray(redeemed.map(({ marketId }) => marketId)),
   ]);
   const relays = new Map<string, Relay>();
-  for (const [requestId, position, chainId, action, owner, status, txHash, requestedAt, endedAt, results, marketId, ...rest] of rows) {
+  for (const [
+    requestId, position, chainId, action, owner, status, txHash, requestedAt, endedAt, results, marketId, ...rest
+  ] of rows) {
     let relay = relays.get(requestId);
     if (relay === undefined) {
       relays.set(requestId, relay = {
-        requestId, position: Number(position), chainId: Number(chainId), action, owner, status, txHash, requestedAt: Number(requestedAt),
+        requestId, position: Number(position), chainId: Number(chainId), action, owner, status, txHash,
+        requestedAt: Number(requestedAt),
         endedAt: numberOrNull(endedAt), results, claims: [],
       });
     }
     if (marketId === null) continue;
     const [payout, winningOutcome, claimStatus, claimHash, claimEndedAt, endedPosition, reason] = rest;
     relay.claims.push({
-      marketId, payout, winningOutcome: winningOutcome === 0 ? 0 : 1, status: claimStatus, txHash: claimHash, endedAt: numberOrNull(claimEndedAt),
+      marketId, payout, winningOutcome: winningOutcome === 0 ? 0 : 1, status: claimStatus, txHash: claimHash,
+      endedAt: numberOrNull(claimEndedAt),
       endedPosition: numberOrNull(endedPosition), reason,
     });
   }

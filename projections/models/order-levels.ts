@@ -1,18 +1,20 @@
 /**
- * The levels of the `orders` projection: the size that rests at each price, and has rested there after each outcome, and when a market's
- * book last changed.
+ * The levels of the `orders` projection: the size that rests at each price, and has rested there after each outcome,
+ * and when a market's book last changed.
  */
 import type { FillMatched } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
 import {
-  foldEvents, InconsistentHistory, placedAt, remember, type Fold, type FoldedOutcome, type Handlers, type Query, type Remembered,
+  foldEvents, InconsistentHistory, placedAt, remember, type Fold, type FoldedOutcome, type Handlers, type Query,
+  type Remembered,
 } from '../projection.js';
 
 /**
- * `level_history` has what each level was after each outcome that touched it, also a size of 0: so it has every book as it was at any
- * position. Its `place` is (outcome * 2 + side) * 1000000 + price, and its `book` the book's `first_position`, at which the book had its first
- * order: numbers instead of the market's id, since every order writes a row or two.
+ * `level_history` has what each level was after each outcome that touched it, also a size of 0: so it has every book as
+ * it was at any position. Its `place` is (outcome * 2 + side) * 1000000 + price, and its `book` the book's
+ * `first_position`, at which the book had its first order: numbers instead of the market's id, since every order writes
+ * a row or two.
  */
 export const LEVEL_TABLES = [`
 create table levels (
@@ -46,8 +48,8 @@ const LOAD_LEVELS = {
 };
 
 /**
- * Writes a batch's levels, each in one of three lists, its books, and the history of its levels. One statement, because each statement costs a
- * round trip.
+ * Writes a batch's levels, each in one of three lists, its books, and the history of its levels. One statement, because
+ * each statement costs a round trip.
  */
 const WRITE_LEVELS = {
   name: 'write_levels',
@@ -133,7 +135,9 @@ export function startLevels(): Fold {
     const past: Past[] = [];
     for (const level of touched) {
       level.size = level.before;
-      for (const { position, at, change } of level.steps) past.push({ level, position, at, size: level.size += change });
+      for (const { position, at, change } of level.steps) past.push({
+        level, position, at, size: level.size += change,
+      });
       if (level.size < 0n) {
         const { marketId, outcome, side, price } = level;
         throw new InconsistentHistory(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} falls below 0`);
@@ -147,7 +151,8 @@ export function startLevels(): Fold {
       byteaArray([...books.keys()]), int8Array([...books.values()].map(({ firstPosition }) => firstPosition)),
       int8Array([...books.values()].map(({ updatedAt }) => updatedAt)),
       byteaArray(past.map(({ level }) => level.marketId)), int4Array(past.map(({ level }) => level.key)),
-      int8Array(past.map(({ position }) => position)), numericArray(past.map(({ size }) => size)), int8Array(past.map(({ at }) => at)),
+      int8Array(past.map(({ position }) => position)), numericArray(past.map(({ size }) => size)),
+      int8Array(past.map(({ at }) => at)),
     ]);
   };
 }
@@ -169,13 +174,17 @@ async function loadSizes(levels: readonly Level[], known: Remembered<string, big
     else level.before = size;
   }
   if (unknown.length === 0) return;
-  for (const [place, size] of await query<[number, string]>(LOAD_LEVELS, [int4Array(unknown.map((_, i) => i)), ...placeColumns(unknown)])) {
+  for (const [place, size] of await query<[number, string]>(
+    LOAD_LEVELS, [int4Array(unknown.map((_, i) => i)), ...placeColumns(unknown)],
+  )) {
     placedAt(unknown, place).before = BigInt(size);
   }
 }
 
 /** Adds `change` to the level at a place, and notes that the outcome changed the market's book. */
-function add(books: Map<string, Book>, { position, at }: FoldedOutcome, { marketId, outcome, side, price }: Place, change: bigint): void {
+function add(
+  books: Map<string, Book>, { position, at }: FoldedOutcome, { marketId, outcome, side, price }: Place, change: bigint,
+): void {
   let book = books.get(marketId);
   if (book === undefined) books.set(marketId, book = { firstPosition: position, updatedAt: at, levels: new Map() });
   book.updatedAt = at;

@@ -1,14 +1,18 @@
-/** The `positions` projection: every user's holdings in every market, with their average cost, as settled on the chain. */
+/**
+ * The `positions` projection: every user's holdings in every market, with their average cost, as settled on the chain.
+ */
 import type { FillSettled, MarketOpened, PositionSynced, SharesTransferred } from '../../engine/records/events.js';
 import { NO, YES, type MarketOutcome } from '../../engine/records/fields.js';
 import { booleanArray, byteaArray, int4Array, int8Array, numericArray } from '../columns.js';
 import {
-  foldEvents, handledBy, placedAt, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
+  foldEvents, handledBy, placedAt, remember, type FoldedOutcome, type Handlers, type Projection, type Query,
+  type Remembered,
 } from '../projection.js';
 
 /**
- * `chain_id` and `opened_position` are the market's: null for a market that was never opened. `held`: whether any share or cost is left.
- * `market_holders` counts the users who have more than 0 shares. Each page has free space, so that an update of a row stays on its page.
+ * `chain_id` and `opened_position` are the market's: null for a market that was never opened. `held`: whether any share
+ * or cost is left. `market_holders` counts the users who have more than 0 shares. Each page has free space, so that an
+ * update of a row stays on its page.
  */
 const TABLES = [`
 create table positions (
@@ -118,7 +122,9 @@ const NOTHING: Holding = { shares: 0n, cost: 0n };
 /** The zero address: splits mint shares from it, merges and redemptions burn shares to it. */
 const NOBODY = `0x${'0'.repeat(40)}`;
 
-async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Remembered<string, Position>): Promise<void> {
+async function fold(
+  batch: readonly FoldedOutcome[], query: Query, memory: Remembered<string, Position>,
+): Promise<void> {
   const { opened, moves } = foldEvents(EVENTS, batch, { opened: [], moves: [] });
   const added = opened.length === 0
     ? undefined
@@ -158,7 +164,9 @@ async function foldMoves(moves: readonly Move[], query: Query, memory: Remembere
   const added = rows.filter(({ stored }) => !stored);
   await Promise.all([
     query(WRITE_POSITIONS, [...columnsOf(added), ...columnsOf(rows.filter(({ stored }) => stored))]),
-    countHolders(rows.map((row, i) => ({ marketId: row.marketId, change: Number(holdsShares(row)) - Number(held[i]) })), query),
+    countHolders(
+      rows.map((row, i) => ({ marketId: row.marketId, change: Number(holdsShares(row)) - Number(held[i]) })), query,
+    ),
   ]);
   for (const position of added) position.stored = true;
 }
@@ -167,7 +175,9 @@ function holdsShares({ holdings }: Position): boolean {
   return holdings.some(({ shares }) => shares > 0n);
 }
 
-async function countHolders(changes: readonly { readonly marketId: string; readonly change: number }[], query: Query): Promise<void> {
+async function countHolders(
+  changes: readonly { readonly marketId: string; readonly change: number }[], query: Query,
+): Promise<void> {
   const counts = new Map<string, number>();
   for (const { marketId, change } of changes) counts.set(marketId, (counts.get(marketId) ?? 0) + change);
   await query(COUNT_HOLDERS, [byteaArray([...counts.keys()]), int8Array([...counts.values()])]);
@@ -219,7 +229,12 @@ function apply(move: Move, holdingsOf: HoldingsOf): void {
   }
 }
 
-interface Transfer { readonly outcome: MarketOutcome; readonly from: string; readonly to: string; readonly amount: string }
+interface Transfer {
+  readonly outcome: MarketOutcome;
+  readonly from: string;
+  readonly to: string;
+  readonly amount: string;
+}
 
 function applyTransfer({ outcome, from, to, amount }: Transfer, holdingsOf: HoldingsOf): void {
   const size = BigInt(amount);
@@ -246,10 +261,12 @@ function usersOf(move: Move): string[] {
 }
 
 /**
- * Shares and their cost, in units of 1e-6. Shares are negative after a sale of shares that the user did not have; then the cost is 0.
+ * Shares and their cost, in units of 1e-6. Shares are negative after a sale of shares that the user did not have; then
+ * the cost is 0.
  *
- * The average cost of a holding. Incoming shares add their cost; leaving shares take floor(cost x leaving / held) of the cost, in units of
- * 1e-6 of the collateral. The fraction that the rounding leaves stays in the cost until the last share leaves.
+ * The average cost of a holding. Incoming shares add their cost; leaving shares take floor(cost x leaving / held) of
+ * the cost, in units of 1e-6 of the collateral. The fraction that the rounding leaves stays in the cost until the last
+ * share leaves.
  */
 export interface Holding {
   readonly shares: bigint;
@@ -262,7 +279,10 @@ export interface Traded {
   readonly cost: bigint;
 }
 
-/** The holding after shares came in at a cost. If it was negative, only the part of the shares above zero adds cost, in proportion. */
+/**
+ * The holding after shares came in at a cost. If it was negative, only the part of the shares above zero adds cost, in
+ * proportion.
+ */
 export function buy({ shares, cost }: Holding, bought: Traded): Holding {
   const after = shares + bought.size;
   if (after <= 0n) return { shares: after, cost: 0n };
@@ -276,13 +296,19 @@ export function sell({ shares, cost }: Holding, size: bigint): Holding {
   return { shares: after, cost: after <= 0n ? 0n : cost - cost * size / shares };
 }
 
-/** Both holdings after shares moved from one to the other with their part of the cost. Non-negative holdings keep their cost in total. */
+/**
+ * Both holdings after shares moved from one to the other with their part of the cost. Non-negative holdings keep their
+ * cost in total.
+ */
 export function transfer(from: Holding, to: Holding, size: bigint): { from: Holding; to: Holding } {
   const left = sell(from, size);
   return { from: left, to: buy(to, { size, cost: from.cost - left.cost }) };
 }
 
-/** The cost of one outcome's shares after a split of `size`: half of `size`. If `size` is odd, YES (0) costs one unit more. */
+/**
+ * The cost of one outcome's shares after a split of `size`: half of `size`. If `size` is odd, YES (0) costs one unit
+ * more.
+ */
 export function splitCost(size: bigint, outcome: 0 | 1): bigint {
   return outcome === 0 ? size - size / 2n : size / 2n;
 }

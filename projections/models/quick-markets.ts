@@ -7,8 +7,8 @@ import {
 } from '../projection.js';
 
 /**
- * Quick markets, numbered in the order of opening. Prices are in units of 1e-8 US dollars. `outcome` follows from the prices; `paid` is whom the
- * chain pays, 2 for both outcomes one half. A price can be missed and come later.
+ * Quick markets, numbered in the order of opening. Prices are in units of 1e-8 US dollars. `outcome` follows from the
+ * prices; `paid` is whom the chain pays, 2 for both outcomes one half. A price can be missed and come later.
  */
 const TABLES = [`
 create table quick_markets (
@@ -34,7 +34,10 @@ create table quick_markets (
 create index quick_markets_by_asset on quick_markets (asset, end_time)`];
 
 const RESULT = 'strike_price, strike_source, strike_at_ms, end_price, end_source, end_at_ms, outcome, paid, start_missed, end_missed';
-/** Parameters of the columns above, from the n-th on. `outcome` and `paid` are -1, and sources empty, while there are none. */
+/**
+ * Parameters of the columns above, from the n-th on. `outcome` and `paid` are -1, and sources empty, while there are
+ * none.
+ */
 const resultArrays = (n: number) => [
   'numeric', 'text', 'bigint', 'numeric', 'text', 'bigint', 'smallint', 'smallint', 'boolean', 'boolean',
 ].map((type, i) => `$${n + i}::${type}[]`).join(', ');
@@ -98,7 +101,9 @@ const EVENTS: Handlers<Changes> = {
   },
   StrikePriceSet: (changes, event) => { resultOf(changes, event.marketId).strike = event; },
   EndPriceSet: (changes, event) => { resultOf(changes, event.marketId).end = event; },
-  QuickMarketDecided: (changes, { marketId, winningOutcome }) => { resultOf(changes, marketId).outcome = winningOutcome; },
+  QuickMarketDecided: (
+    changes, { marketId, winningOutcome },
+  ) => { resultOf(changes, marketId).outcome = winningOutcome; },
   PriceMissed: (changes, { marketId, boundary }) => { resultOf(changes, marketId).missed.add(boundary); },
   MarketResolved: (changes, { marketId, winningOutcome }) => { resultOf(changes, marketId).paid = winningOutcome; },
   MarketHalved: (changes, { marketId }) => { resultOf(changes, marketId).paid = 2; },
@@ -110,8 +115,12 @@ export const quickMarkets: Projection = {
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
   const { opened, older } = foldEvents(EVENTS, batch, { opened: new Map(), older: new Map() });
-  if (opened.size > 0) await query(INSERT_QUICK_MARKETS, [...openedColumns([...opened.values()]), ...resultColumns([...opened.values()])]);
-  if (older.size > 0) await query(CHANGE_QUICK_MARKETS, [byteaArray([...older.keys()]), ...resultColumns([...older.values()])]);
+  if (opened.size > 0) {
+    await query(INSERT_QUICK_MARKETS, [...openedColumns([...opened.values()]), ...resultColumns([...opened.values()])]);
+  }
+  if (older.size > 0) {
+    await query(CHANGE_QUICK_MARKETS, [byteaArray([...older.keys()]), ...resultColumns([...older.values()])]);
+  }
 }
 
 function resultOf({ opened, older }: Changes, marketId: string): Result {

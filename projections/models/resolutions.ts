@@ -1,11 +1,17 @@
-/** The `resolutions` projection: every assertion of a market's outcome, and whether the assertion is disputed or rejected. */
+/**
+ * The `resolutions` projection: every assertion of a market's outcome, and whether the assertion is disputed or
+ * rejected.
+ */
 import type { ResolutionDisputed, ResolutionProposed, ResolutionRejected } from '../../engine/records/events.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
 import {
   foldEvents, handledBy, placedAt, type FoldedOutcome, type Handlers, type Projection, type Query,
 } from '../projection.js';
 
-/** Every assertion of a market's outcome. `position` is the log position of its proposal; `disputer` is null until somebody disputes it. */
+/**
+ * Every assertion of a market's outcome. `position` is the log position of its proposal; `disputer` is null until
+ * somebody disputes it.
+ */
 const TABLES = [`
 create table assertions (
   market_id bytea not null,
@@ -56,7 +62,10 @@ interface Assertion {
 interface Touched {
   readonly marketId: string;
   readonly assertionId: string;
-  /** Undefined for an assertion without a recorded proposal: the proposal may be older than the exchange's first recorded block. */
+  /**
+   * Undefined for an assertion without a recorded proposal: the proposal may be older than the exchange's first
+   * recorded block.
+   */
   assertion: Assertion | undefined;
 }
 
@@ -87,7 +96,8 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
   if (steps.length === 0) return;
   await load([...touched.values()], query);
   for (const { event, position, of } of steps) apply(of, event, position);
-  const rows = [...touched.values()].flatMap(({ assertion, ...ids }) => assertion === undefined ? [] : [{ ...ids, ...assertion }]);
+  const rows = [...touched.values()]
+    .flatMap(({ assertion, ...ids }) => assertion === undefined ? [] : [{ ...ids, ...assertion }]);
   if (rows.length === 0) return;
   await query(WRITE_ASSERTIONS, [
     byteaArray(rows.map(({ marketId }) => marketId)),
@@ -113,7 +123,8 @@ async function load(touched: readonly Touched[], query: Query): Promise<void> {
   ]);
   for (const [place, position, proposer, outcome, bond, assertionTime, expirationTime, disputer, rejected] of rows) {
     placedAt(touched, place).assertion = {
-      position: Number(position), proposer, outcome, bond, assertionTime: Number(assertionTime), expirationTime: Number(expirationTime),
+      position: Number(position), proposer, outcome, bond, assertionTime: Number(assertionTime),
+      expirationTime: Number(expirationTime),
       disputer, rejected,
     };
   }
@@ -122,7 +133,9 @@ async function load(touched: readonly Touched[], query: Query): Promise<void> {
 function apply(touched: Touched, event: Step, position: number): void {
   if (event.type === 'ResolutionProposed') {
     const { proposer, outcome, bond, assertionTime, expirationTime } = event;
-    touched.assertion = { position, proposer, outcome, bond, assertionTime, expirationTime, disputer: null, rejected: false };
+    touched.assertion = {
+      position, proposer, outcome, bond, assertionTime, expirationTime, disputer: null, rejected: false,
+    };
   } else if (touched.assertion !== undefined) {
     if (event.type === 'ResolutionDisputed') touched.assertion.disputer = event.disputer;
     else touched.assertion.rejected = true;

@@ -1,11 +1,15 @@
-/** The volumes of the `trades` projection: collateral and trades without failed ones, per market, per minute and per chain. */
+/**
+ * The volumes of the `trades` projection: collateral and trades without failed ones, per market, per minute and per
+ * chain.
+ */
 import type { MarketOpened } from '../../engine/records/events.js';
 import { byteaArray, int8Array, numericArray } from '../columns.js';
 import type { Query } from '../projection.js';
 
 /**
- * `market_volumes` has every market, and `chain_volumes` every chain with a market, also before the first trade. `first_fill` is the number of the
- * market's first fill, whatever became of it. A sum that returns to 0 keeps its row. `chain_id` is null for a market that was never opened.
+ * `market_volumes` has every market, and `chain_volumes` every chain with a market, also before the first trade.
+ * `first_fill` is the number of the market's first fill, whatever became of it. A sum that returns to 0 keeps its row.
+ * `chain_id` is null for a market that was never opened.
  */
 export const VOLUME_TABLES = [`
 create table market_volumes (
@@ -83,7 +87,9 @@ interface MarketVolume {
 /** Adds new markets, without volume. */
 export async function addMarkets(opened: readonly MarketOpened[], query: Query): Promise<void> {
   if (opened.length === 0) return;
-  await query(ADD_MARKETS, [byteaArray(opened.map(({ marketId }) => marketId)), int8Array(opened.map(({ chainId }) => chainId))]);
+  await query(
+    ADD_MARKETS, [byteaArray(opened.map(({ marketId }) => marketId)), int8Array(opened.map(({ chainId }) => chainId))],
+  );
 }
 
 /** Adds these trades to the volumes. They come in the order of their numbers, the failed ones after the new ones. */
@@ -91,7 +97,9 @@ export async function writeVolumes(traded: readonly Traded[], query: Query): Pro
   const markets = new Map<string, MarketVolume>();
   for (const { fill, marketId, at, cost, count } of traded) {
     let market = markets.get(marketId);
-    if (market === undefined) markets.set(marketId, market = { firstFill: fill, volume: 0n, trades: 0, minutes: new Map() });
+    if (market === undefined) {
+      markets.set(marketId, market = { firstFill: fill, volume: 0n, trades: 0, minutes: new Map() });
+    }
     const change = BigInt(cost) * BigInt(count);
     market.volume += change;
     market.trades += count;

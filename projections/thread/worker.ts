@@ -1,4 +1,7 @@
-/** The thread that keeps the read models up to date, with its own database connections, until a message tells it to stop. */
+/**
+ * The thread that keeps the read models up to date, with its own database connections, until a message tells it to
+ * stop.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openLog } from '../../engine/log/open-log.js';
 import { projections } from '../catalogue.js';

@@ -41,19 +41,24 @@ export function isUnfiltered({ market, trader, event }: HistoryFilter): boolean 
 }
 
 /**
- * The entries in which one and the same event is of the type, about the market and about the trader. What an event does not name itself
- * is as the command names it (a rejection, for example), and the trader of an event about an order is the order's.
+ * The entries in which one and the same event is of the type, about the market and about the trader. What an event does
+ * not name itself is as the command names it (a rejection, for example), and the trader of an event about an order is
+ * the order's.
  */
-export async function matching(entries: readonly Entry[], filter: HistoryFilter, ownOrders: OwnOrders): Promise<readonly Entry[]> {
+export async function matching(
+  entries: readonly Entry[], filter: HistoryFilter, ownOrders: OwnOrders,
+): Promise<readonly Entry[]> {
   if (isUnfiltered(filter)) return entries;
   const candidates: { readonly entry: Entry; readonly events: readonly About[] }[] = [];
   for (const entry of entries) {
     const events = mayMatch(entry, filter) ? eventsAbout(entry, filter) : [];
     if (events.length > 0) candidates.push({ entry, events });
   }
-  const asked = candidates.flatMap(({ events }) => events.some((each) => each === true) ? [] : events.filter((each) => each !== true));
+  const asked = candidates
+    .flatMap(({ events }) => events.some((each) => each === true) ? [] : events.filter((each) => each !== true));
   const own = filter.trader === undefined || asked.length === 0 ? NOBODY : await ownOrders(filter.trader, asked);
-  return candidates.flatMap(({ entry, events }) => events.some((each) => each === true || own.has(each)) ? [entry] : []);
+  return candidates
+    .flatMap(({ entry, events }) => events.some((each) => each === true || own.has(each)) ? [entry] : []);
 }
 
 const NOBODY: ReadonlySet<number> = new Set();

@@ -1,4 +1,6 @@
-/** One order, open or closed: `GET /orders/{hash}` with the order's history, and the facts that the command side needs. */
+/**
+ * One order, open or closed: `GET /orders/{hash}` with the order's history, and the facts that the command side needs.
+ */
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { CancelReason, OrderCancelled } from '../../engine/records/events.js';
@@ -64,9 +66,9 @@ const withHistory = answering('order', ['orders', 'trades'], jsonObject(`
     select json_agg(entry order by position, rank, fill) as history from (${history}) entries) history`));
 
 /**
- * An order with all its fields and its `history`: `accepted`, `fill`, `fill_failed`, `reduced` and, once the order is closed, `filled` or
- * `cancelled`. Each entry has its log position. At most the latest 1,000 fills are shown. `timestamp` is in Unix seconds. Throws
- * RequestError `unknown_order`.
+ * An order with all its fields and its `history`: `accepted`, `fill`, `fill_failed`, `reduced` and, once the order is
+ * closed, `filled` or `cancelled`. Each entry has its log position. At most the latest 1,000 fills are shown.
+ * `timestamp` is in Unix seconds. Throws RequestError `unknown_order`.
  */
 export function orderWithHistory(db: RowSource, { orderHash }: { orderHash: string }): Promise<Answer> {
   return answer(db, withHistory, [bytes(orderHash)], 'unknown_order', (position) => `the read models are at log position ${position}; `
@@ -118,8 +120,8 @@ export interface PlacedOrder extends Answer {
 }
 
 /**
- * The answer that `orderWithHistory` gives when the read model has reached the order's PlaceOrder and no later command; `outcome` is the
- * outcome of that command. Throws Error when it is not the outcome of an order's acceptance.
+ * The answer that `orderWithHistory` gives when the read model has reached the order's PlaceOrder and no later command;
+ * `outcome` is the outcome of that command. Throws Error when it is not the outcome of an order's acceptance.
  */
 export function orderAsPlaced(outcome: CommandOutcome): PlacedOrder {
   const [order, ...events] = outcome.events;
@@ -162,8 +164,8 @@ interface Replica {
 export type OrderLookup = (params: { readonly orderHash: string }, context: Context) => Promise<Answer>;
 
 /**
- * Looks up an order. One that is not in the read models is answered as its own command left it. When later commands have changed it, the answer
- * waits until the read models have them.
+ * Looks up an order. One that is not in the read models is answered as its own command left it. When later commands
+ * have changed it, the answer waits until the read models have them.
  */
 export function createOrderLookup(
   { view, outcomeOf, db }: Replica & { readonly db: Pick<Database, 'rows' | 'waitForPosition'> },
@@ -175,7 +177,9 @@ export function createOrderLookup(
       const known = view.order(orderHash);
       if (known === undefined || !(error instanceof RequestError) || error.code !== 'unknown_order') throw error;
       const placed = orderAsPlaced(await unlessLogAway(() => outcomeOf(known.orderNumber)));
-      if (placed.status === known.status && placed.remaining === known.remaining) return { body: placed.body, position: placed.position };
+      if (placed.status === known.status && placed.remaining === known.remaining) {
+        return { body: placed.body, position: placed.position };
+      }
       await db.waitForPosition(known.asOf, { signal });
       return orderWithHistory(db, { orderHash });
     }
@@ -216,7 +220,8 @@ export const getOrder = defineEndpoint({
     }),
     examples: {
       'partly filled': {
-        orderHash: example.orderHash, marketId: example.marketId, trader: example.alice, side: 0, outcome: 0, price: 620_000, size: 25_000_000,
+        orderHash: example.orderHash, marketId: example.marketId, trader: example.alice, side: 0, outcome: 0,
+        price: 620_000, size: 25_000_000,
         filledSize: 10_000_000, remainingSize: 15_000_000, nonce: 1, expiration: example.expiration, status: 'open', cancelReason: null,
         timestamp: example.placedAt,
         history: [

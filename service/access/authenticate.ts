@@ -1,4 +1,7 @@
-/** Finds the bearer token of a request: reads the Authorization header, and looks the token up, in memory for some seconds after the last time. */
+/**
+ * Finds the bearer token of a request: reads the Authorization header, and looks the token up, in memory for some
+ * seconds after the last time.
+ */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { RequestError } from '../../engine/records/errors.js';
@@ -8,8 +11,9 @@ import { TokensUnavailable, type FoundToken, type Tokens } from './token-store.j
 import { digestOf } from './token.js';
 
 /**
- * The valid token in the values of a request's Authorization headers. Throws RequestError: `missing_token`, `invalid_token`, `overloaded`
- * when too many look-ups wait, `unavailable` when the database of the tokens cannot be reached.
+ * The valid token in the values of a request's Authorization headers. Throws RequestError: `missing_token`,
+ * `invalid_token`, `overloaded` when too many look-ups wait, `unavailable` when the database of the tokens cannot be
+ * reached.
  */
 export type Authenticate = (authorization: readonly string[]) => Promise<BearerToken>;
 
@@ -79,7 +83,10 @@ function credentials(authorization: readonly string[]): string {
   return token.trim();
 }
 
-/** The index has found the row by its hash. Compared once more in constant time, so that nothing rests on how a database compares. */
+/**
+ * The index has found the row by its hash. Compared once more in constant time, so that nothing rests on how a database
+ * compares.
+ */
 function verdictOf(found: FoundToken | undefined, sha256: Buffer): Verdict {
   if (found === undefined || !timingSafeEqual(found.sha256, sha256)) return { refusal: 'no such token was issued' };
   switch (found.state) {

@@ -1,4 +1,7 @@
-/** Bearer tokens in Postgres, schema `access`. Of a token only its hash is stored, so nobody can read a token out of the database. */
+/**
+ * Bearer tokens in Postgres, schema `access`. Of a token only its hash is stored, so nobody can read a token out of the
+ * database.
+ */
 import pg from 'pg';
 import { canPass } from '../../engine/log/postgres/connection.js';
 import type { BearerToken } from '../api/scopes.js';

@@ -1,4 +1,7 @@
-/** The text of a bearer token: a prefix, 32 random bytes and a checksum of them; and its hash, which is all that is stored. */
+/**
+ * The text of a bearer token: a prefix, 32 random bytes and a checksum of them; and its hash, which is all that is
+ * stored.
+ */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -19,7 +22,10 @@ export function tokenOf(secret: Buffer): string {
   return PREFIX + Buffer.concat([secret, checksumOf(secret)]).toString('base64url');
 }
 
-/** The SHA-256 of a token; undefined for a text that never was one: of another form, or mistyped or cut, which the checksum shows. */
+/**
+ * The SHA-256 of a token; undefined for a text that never was one: of another form, or mistyped or cut, which the
+ * checksum shows.
+ */
 export function digestOf(text: string): Buffer | undefined {
   if (!SHAPE.test(text)) return undefined;
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
@@ -32,7 +38,9 @@ export function withoutTokens(text: string): string {
   return text.includes(PREFIX) ? text.replaceAll(LIKE_A_TOKEN, `${PREFIX}(secret)`) : text;
 }
 
-/** A CRC finds every mistake within 32 bits in a row: each wrong character, and each two neighbours that changed places. */
+/**
+ * A CRC finds every mistake within 32 bits in a row: each wrong character, and each two neighbours that changed places.
+ */
 function checksumOf(secret: Buffer): Buffer {
   const checksum = Buffer.alloc(CHECKSUM_BYTES);
   checksum.writeUInt32BE(crc32(secret));

@@ -12,7 +12,10 @@ export interface Authority {
   readonly schemes: Readonly<Record<string, SecurityScheme>>;
   /** The scope that the request's bearer token must have; absent: the request needs no bearer token. */
   readonly scope?: Scope;
-  /** `WWW-Authenticate` of the answer to an error (RFC 9110): what would be accepted. Undefined for errors that have another cause. */
+  /**
+   * `WWW-Authenticate` of the answer to an error (RFC 9110): what would be accepted. Undefined for errors that have
+   * another cause.
+   */
   readonly challenge?: (error: ClientError) => string | undefined;
 }
 
@@ -24,7 +27,10 @@ export interface TokenAuthority extends Authority {
 /** The request needs no headers for authentication: the endpoint is public, or the body carries a signature. */
 export const anybody: Authority = { schemes: {} };
 
-/** The trader's EIP-712 signature of the cancel, in two headers. No registered scheme fits, so the challenge's scheme is our own. */
+/**
+ * The trader's EIP-712 signature of the cancel, in two headers. No registered scheme fits, so the challenge's scheme is
+ * our own.
+ */
 export const cancelSignature: Authority = {
   schemes: {
     CancelSignature: {
@@ -47,8 +53,9 @@ export function requestSignature(primaryType: string): Authority {
 const REALM = 'Bearer realm="prediction-exchange"';
 
 /**
- * A bearer token (RFC 6750). The service refuses a request without a valid one before it reads the body, and passes the token on as
- * `context.token`. The scope is the handler's to require, at its place among the other checks: `requireScope(context.token, scope)`.
+ * A bearer token (RFC 6750). The service refuses a request without a valid one before it reads the body, and passes the
+ * token on as `context.token`. The scope is the handler's to require, at its place among the other checks:
+ * `requireScope(context.token, scope)`.
  */
 export function bearer(scope: Scope): TokenAuthority {
   return {

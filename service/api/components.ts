@@ -1,10 +1,16 @@
-/** The named schemas of an OpenAPI document. Every use of a named schema is a reference, so generated clients have one type for it. */
+/**
+ * The named schemas of an OpenAPI document. Every use of a named schema is a reference, so generated clients have one
+ * type for it.
+ */
 import { nameOf } from '../../engine/records/named-schema.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
 export interface Components {
-  /** The schema as it appears in the document: a reference if the schema has a name. Throws when two schemas have the same name. */
+  /**
+   * The schema as it appears in the document: a reference if the schema has a name. Throws when two schemas have the
+   * same name.
+   */
   refer(schema: object): Json;
   /** The schemas referred to so far, by name. */
   readonly schemas: Json;
@@ -19,7 +25,8 @@ export function createComponents(): Components {
     if (Array.isArray(value)) return value.map(write);
     return typeof value === 'object' && value !== null ? refer(value) : value;
   };
-  const parts = (schema: object): Json => Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, write(value)]));
+  const parts = (schema: object): Json => (
+    Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, write(value)])));
 
   function refer(schema: object): Json {
     const found = nameOf(schema);
@@ -32,7 +39,9 @@ export function createComponents(): Components {
     } else if (originals.get(name) !== text) throw new Error(`two different schemas have the name ${name}`);
     const { description } = schema as { description?: string };
     const reference = { $ref: `#/components/schemas/${name}` };
-    return description === (original as { description?: string }).description ? reference : { ...reference, description };
+    return description === (original as { description?: string }).description
+      ? reference
+      : { ...reference, description };
   }
 
   return { refer, schemas };

@@ -1,4 +1,7 @@
-/** Values that the examples of the OpenAPI document share, so that all examples show the same trade: Alice buys YES from Bob. */
+/**
+ * Values that the examples of the OpenAPI document share, so that all examples show the same trade: Alice buys YES from
+ * Bob.
+ */
 export const alice = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
 export const bob = '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc';
 export const maker = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';

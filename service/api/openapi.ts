@@ -48,18 +48,25 @@ function operation(endpoint: Endpoint, components: Components): Json {
           },
         }),
     responses: {
-      200: answerOf(endpoint, answer.description, components), ...otherStatuses(endpoint, components), ...errorResponses(endpoint, components),
+      200: answerOf(endpoint, answer.description, components), ...otherStatuses(endpoint, components),
+      ...errorResponses(endpoint, components),
     },
   };
 }
 
-/** All schemes of an authority are required together, each with the scope; an empty list means that nothing is required. */
+/**
+ * All schemes of an authority are required together, each with the scope; an empty list means that nothing is required.
+ */
 function securityOf({ schemes, scope }: Authority): Json[] {
   const names = Object.keys(schemes);
-  return names.length === 0 ? [] : [Object.fromEntries(names.map((name) => [name, scope === undefined ? [] : [scope]]))];
+  return names.length === 0
+    ? []
+    : [Object.fromEntries(names.map((name) => [name, scope === undefined ? [] : [scope]]))];
 }
 
-function describeParameter({ name, in: place, required, description, schema, example }: Parameter, components: Components): Json {
+function describeParameter(
+  { name, in: place, required, description, schema, example }: Parameter, components: Components,
+): Json {
   return { name, in: place, required, description, schema: components.refer(schema), example };
 }
 
@@ -85,17 +92,22 @@ function answerOf({ answer, consistent }: Endpoint, description: string, compone
 
 function otherStatuses(endpoint: Endpoint, components: Components): Json {
   const statuses = Object.entries(endpoint.answer.statuses ?? {});
-  return Object.fromEntries(statuses.map(([status, description]) => [status, answerOf(endpoint, description, components)]));
+  return Object.fromEntries(statuses.map(([status, description]) => (
+    [status, answerOf(endpoint, description, components)])));
 }
 
 /** One response per status. Errors with the same status differ by their code, so their examples are in one response. */
 function errorResponses(endpoint: Endpoint, components: Components): Json {
   const { errorShape } = endpoint;
   const byStatus = new Map<number, ClientErrorCode[]>();
-  for (const code of errorsOf(endpoint)) byStatus.set(errors[code].status, [...byStatus.get(errors[code].status) ?? [], code]);
+  for (const code of errorsOf(endpoint)) byStatus.set(
+    errors[code].status, [...byStatus.get(errors[code].status) ?? [], code],
+  );
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, {
     description: codes.map((code) => `\`${code}\`: ${textOf(code)}`).join(' '),
-    ...errorContent(errorShape, components, Object.fromEntries(codes.map((code) => [code, exampleOf(code, errorShape)]))),
+    ...errorContent(
+      errorShape, components, Object.fromEntries(codes.map((code) => [code, exampleOf(code, errorShape)])),
+    ),
     ...(mayPass(status) ? { headers: RETRY_AFTER } : codes.some(lacksAuthority) ? { headers: CHALLENGE } : {}),
   }]));
 }
@@ -110,7 +122,9 @@ const mayPass = (status: number) => status === 503 || status === 429;
 const textOf = (code: ClientErrorCode) => `${errors[code].text}.${errors[code].retry ? ' The same request can succeed later.' : ''}`;
 
 function errorContent({ contentType, schema }: ErrorShape, components: Components, examples?: Json): Json {
-  return { content: { [contentType]: { schema: components.refer(schema), ...(examples === undefined ? {} : { examples }) } } };
+  return { content: { [contentType]: {
+    schema: components.refer(schema), ...(examples === undefined ? {} : { examples }),
+  } } };
 }
 
 /** The examples of problem documents are components, since many endpoints share them. */
@@ -119,13 +133,15 @@ function exampleOf(code: ClientErrorCode, { example }: ErrorShape): Json {
 }
 
 /**
- * The responses to which a problem's `type` refers: one per error code, which differ only in their descriptions. And the examples that
- * operations refer to: of the errors that some endpoint answers as problem documents.
+ * The responses to which a problem's `type` refers: one per error code, which differ only in their descriptions. And
+ * the examples that operations refer to: of the errors that some endpoint answers as problem documents.
  */
 function problemComponents(endpoints: readonly Endpoint[], components: Components): Json {
   const codes = Object.keys(errors) as ClientErrorCode[];
   const answered = new Set(endpoints.filter(({ errorShape }) => errorShape === problems).flatMap(errorsOf));
-  const examples = codes.filter((code) => answered.has(code)).map((code) => [code, { summary: errors[code].text, value: problems.example(code) }]);
+  const examples = codes.filter((code) => answered.has(code)).map((code) => [
+    code, { summary: errors[code].text, value: problems.example(code) },
+  ]);
   const all = errorContent(problems, components);
   return {
     examples: Object.fromEntries(examples) as Json,

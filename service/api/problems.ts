@@ -1,4 +1,7 @@
-/** Errors as `application/problem+json` answers (RFC 9457), from the error table. Details of unexpected errors are never sent. */
+/**
+ * Errors as `application/problem+json` answers (RFC 9457), from the error table. Details of unexpected errors are never
+ * sent.
+ */
 import * as field from '../../engine/records/answer-fields.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { Type } from '../../engine/records/schema-types.js';
@@ -39,10 +42,12 @@ export function problemType(code: ClientErrorCode): string {
 const RETRY_AFTER_S = '1';
 
 /**
- * The answer to a failed request. It has only the text of the error table and the faults of the request. Fields of the error's `extra`
- * are included, but never replace the standard fields.
+ * The answer to a failed request. It has only the text of the error table and the faults of the request. Fields of the
+ * error's `extra` are included, but never replace the standard fields.
  */
-export function problemOf(error: ClientError, { instance, status = errors[error.code].status, challenge }: Occurrence = {}): ErrorAnswer {
+export function problemOf(
+  error: ClientError, { instance, status = errors[error.code].status, challenge }: Occurrence = {},
+): ErrorAnswer {
   const { code, detail, fields, extra } = error;
   const body = jsonOf({
     ...extra,
@@ -75,8 +80,8 @@ function problemHeaders(error: ClientError, challenge: string | undefined): Reco
 }
 
 /**
- * A thrown value as a RequestError: a RequestError itself, or `invalid_request` for a path that is not valid percent-encoding. Undefined
- * for any other value: the client learns nothing about such errors.
+ * A thrown value as a RequestError: a RequestError itself, or `invalid_request` for a path that is not valid
+ * percent-encoding. Undefined for any other value: the client learns nothing about such errors.
  */
 export function requestErrorOf(error: unknown): ClientError | undefined {
   if (error instanceof RequestError) return error;

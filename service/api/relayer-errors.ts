@@ -1,4 +1,7 @@
-/** Errors as the relayer's endpoints answer them: `{"success":false,"error":"…"}`, with the texts that clients of relayers know. */
+/**
+ * Errors as the relayer's endpoints answer them: `{"success":false,"error":"…"}`, with the texts that clients of
+ * relayers know.
+ */
 import * as field from '../../engine/records/answer-fields.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { Type } from '../../engine/records/schema-types.js';

@@ -27,7 +27,10 @@ export const signedTypes = { ...orderTypes, ...cancelTypes, ...requestTypes };
 interface SettlingChain {
   readonly chain: Chain;
   readonly collateral: () => Collateral | undefined;
-  /** The addresses of the keys that relay, and that create and resolve quick markets; absent: the chain has nothing of the kind. */
+  /**
+   * The addresses of the keys that relay, and that create and resolve quick markets; absent: the chain has nothing of
+   * the kind.
+   */
   readonly configured?: { readonly relayer?: string; readonly quick?: string };
 }
 
@@ -40,7 +43,8 @@ export interface ConfigParts {
 }
 
 const NO_CONTRACTS: Readonly<Record<keyof Contracts, null>> = {
-  settlement: null, conditionalTokens: null, collateral: null, marketFactory: null, oracle: null, oracleResolver: null, quickResolver: null,
+  settlement: null, conditionalTokens: null, collateral: null, marketFactory: null, oracle: null, oracleResolver: null,
+  quickResolver: null,
   multicall: null,
 };
 
@@ -98,17 +102,21 @@ export function configHandler({ config, chains, now }: ConfigParts): () => Reply
   return () => ({
     body: JSON.stringify({
       serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes: signedTypes, cancelAuth,
-      prices: { assets, sources }, quickMarkets: { intervalS, ahead: marketsAhead(intervalS) }, limits: limitsOf(config),
+      prices: { assets, sources }, quickMarkets: { intervalS, ahead: marketsAhead(intervalS) },
+      limits: limitsOf(config),
     }),
   });
 }
 
 /** A chain as clients see it. Only the public node URL is shown: the other URLs may hold secrets. */
 function shown(chain: Chain, collateral: Collateral | null, { relayer, quick }: NonNullable<SettlingChain['configured']> = {}) {
-  const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, startBlock, exposureCheck } = chain;
+  const {
+    chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, startBlock, exposureCheck,
+  } = chain;
   const { passOverAnchors = [], passOverFills = [] } = chain;
   return {
-    chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, startBlock, exposureCheck, minOrderSize: minOrderSizeOf(chain),
+    chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, startBlock, exposureCheck,
+    minOrderSize: minOrderSizeOf(chain),
     passOverAnchors, passOverFills,
     orderDomain: orderDomain(chain), signedActions: shownActions(chain, collateral ?? undefined),
     relayer: relayer === undefined ? null : { address: relayer, actions: RELAY_ACTIONS }, quickOperator: quick ?? null,
@@ -121,7 +129,8 @@ function noChain(config: Config) {
   const { name, testnet } = NO_CHAIN;
   const [domain] = orderDomains(config, []);
   return {
-    chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, startBlock: 0, exposureCheck: false,
+    chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, startBlock: 0,
+    exposureCheck: false,
     minOrderSize: minOrderSizeOf(undefined), passOverAnchors: [], passOverFills: [], orderDomain: domain,
     signedActions: domain === undefined ? {} : orderActions(domain), relayer: null, quickOperator: null,
   };
@@ -189,7 +198,8 @@ export const Configuration = field.answer('Configuration', {
   serverTime: field.Seconds,
   chains: Type.Array(ChainAnswer),
   orderTypes: field.answer('OrderTypes', {
-    Order: typedData, CancelOrder: typedData, CancelOrders: typedData, CancelAll: typedData, CancelAfter: typedData, ReduceOrder: typedData,
+    Order: typedData, CancelOrder: typedData, CancelOrders: typedData, CancelAll: typedData, CancelAfter: typedData,
+    ReduceOrder: typedData,
   }, { description: 'EIP-712 types of what traders sign in the orderDomain.' }),
   cancelAuth: field.oneOf(['required', 'open'], 'Whether a cancel needs the trader\'s signature.'),
   prices: field.answer('PriceSettings', {
@@ -215,7 +225,8 @@ export const getConfig = defineEndpoint({
         chains: [{
           chainId: 31_337, name: 'Development chain', testnet: true, rpcUrl: 'http://127.0.0.1:8545',
           contracts: {
-            settlement: example.settlementAddress, conditionalTokens: example.maker, collateral: example.collateralAddress, marketFactory: null,
+            settlement: example.settlementAddress, conditionalTokens: example.maker,
+            collateral: example.collateralAddress, marketFactory: null,
             oracle: null, oracleResolver: null, quickResolver: null, multicall: null,
           },
           collateral: { name: 'Test USD Coin', version: '1', symbol: 'USDC', decimals: 6, address: example.collateralAddress },
@@ -234,7 +245,8 @@ export const getConfig = defineEndpoint({
         prices: { assets: ['BTC', 'ETH'], sources: ['pyth', 'coinbase', 'binance'] },
         quickMarkets: { intervalS: 900, ahead: 2 },
         limits: limitsOf({
-          rateLimitOrders: 6_000, rateLimitReads: 6_000, maxOpenOrders: 5_000, relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000,
+          rateLimitOrders: 6_000, rateLimitReads: 6_000, maxOpenOrders: 5_000, relayGasPerOwner: 20_000_000,
+          relayGasPerToken: 1_000_000_000,
           maxPriceStreamsPerAddress: 64, maxConnections: 10_000,
         }),
       },

@@ -1,4 +1,7 @@
-/** The documents about the interfaces: OpenAPI and AsyncAPI. Written when they are first asked for: together they take 70 ms. */
+/**
+ * The documents about the interfaces: OpenAPI and AsyncAPI. Written when they are first asked for: together they take
+ * 70 ms.
+ */
 import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { defineEndpoint } from '../api/endpoint.js';

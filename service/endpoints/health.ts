@@ -24,7 +24,9 @@ function schemaOf({ schema, single, description }: Shown, others: readonly Shown
   if (single === true) return { ...schema as TObject, ...options };
   if (others.length === 0) return Type.Array(schema as TObject, options);
   // Each role has its own fields, and a process not every role.
-  const properties = Object.assign({}, schema.properties, ...others.map((each) => each.schema.properties)) as TProperties;
+  const properties = Object.assign(
+    {}, schema.properties, ...others.map((each) => each.schema.properties),
+  ) as TProperties;
   return Type.Array(Type.Partial(field.answer('ChainReadiness', properties)), {
     description: 'State of the indexer and settlement roles; each has its own fields.',
   });
@@ -59,10 +61,12 @@ const readiness = {
     assets: [{ asset: 'BTC', source: 'pyth', sincePriceS: 1 }],
   }],
   quickMarkets: [{
-    chainId: 31_337, address: example.maker, standby: false, missingMarkets: 0, decidedMarkets: 2, unresolvableMarkets: 0, refused: 0, problem: null,
+    chainId: 31_337, address: example.maker, standby: false, missingMarkets: 0, decidedMarkets: 2,
+    unresolvableMarkets: 0, refused: 0, problem: null,
   }],
   chains: [{
-    chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
+    chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0,
+    stalled: false,
     waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementProblem: null, stopped: null,
     resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   }],

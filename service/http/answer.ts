@@ -1,4 +1,7 @@
-/** The last step of a request that went well: calls the endpoint's handler and sends what it returns; and how any answer is sent. */
+/**
+ * The last step of a request that went well: calls the endpoint's handler and sends what it returns; and how any answer
+ * is sent.
+ */
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -66,7 +69,9 @@ function apiRequest(request: StepRequest, { locals }: StepResponse, clients: Cli
 const NO_BODY = Buffer.alloc(0);
 
 /** Does nothing when the client has gone. The rest of a body that nobody has read is dropped. */
-export function send(request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: AppEnding): void {
+export function send(
+  request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: AppEnding,
+): void {
   if (response.headersSent || response.destroyed) return;
   const isKnown = etag !== undefined && names(request.headers['if-none-match'], etag);
   const status = isKnown ? 304 : head.status ?? 200;
@@ -78,8 +83,8 @@ export function send(request: StepRequest, response: StepResponse, { body, etag,
 }
 
 /**
- * Whether an If-None-Match names the tag, whose strength does not matter (RFC 9110, 13.1.2). It decides alone: browsers' `fetch` sends
- * `Cache-Control: no-cache` beside it, for the caches on the way.
+ * Whether an If-None-Match names the tag, whose strength does not matter (RFC 9110, 13.1.2). It decides alone:
+ * browsers' `fetch` sends `Cache-Control: no-cache` beside it, for the caches on the way.
  */
 function names(ifNoneMatch: string | undefined, etag: string): boolean {
   return ifNoneMatch !== undefined && (ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((each) => opaque(each) === opaque(etag)));
@@ -91,7 +96,10 @@ function opaque(tag: string): string {
 
 type Headers = Record<string, string>;
 
-/** Writes status and headers at once: Node checks and keeps each that is set before, which costs an order more than its answer's text. */
+/**
+ * Writes status and headers at once: Node checks and keeps each that is set before, which costs an order more than its
+ * answer's text.
+ */
 function writeHead(response: StepResponse, { status = 200, headers, position, contentType }: Omit<SentReply, 'body'>, ofBody: Headers, ending: AppEnding): void {
   const { commonHeaders = COMMON_HEADERS, limitHeaders } = response.locals;
   const head: Headers = { ...commonHeaders, ...limitHeaders, ...ofBody, ...headers };
@@ -101,7 +109,10 @@ function writeHead(response: StepResponse, { status = 200, headers, position, co
   response.writeHead(status, head);
 }
 
-/** One abort signal per connection, made at first use: one per request would cost more than the rest of an order's way here. */
+/**
+ * One abort signal per connection, made at first use: one per request would cost more than the rest of an order's way
+ * here.
+ */
 export class ClientSignals {
   private readonly aborters = new WeakMap<Socket, AbortController>();
 
@@ -159,8 +170,8 @@ export async function sendStream(
 }
 
 /**
- * Makes a truncated answer visible to the client: the last chunk of its transfer coding is missing. HTTP/1.0 has no such coding and takes
- * the end of the connection for that of the answer, so that connection is reset.
+ * Makes a truncated answer visible to the client: the last chunk of its transfer coding is missing. HTTP/1.0 has no
+ * such coding and takes the end of the connection for that of the answer, so that connection is reset.
  */
 export function breakOff({ httpVersion, socket }: StepRequest, response: StepResponse): void {
   if (httpVersion === '1.0') socket.resetAndDestroy();
@@ -168,8 +179,8 @@ export function breakOff({ httpVersion, socket }: StepRequest, response: StepRes
 }
 
 /**
- * Writes the pieces of a stream. Rejects when the source does, and when the signal aborts. Without `await`: an event goes to thousands of
- * streams, and a race with the signal for each piece would cost as much as writing it.
+ * Writes the pieces of a stream. Rejects when the source does, and when the signal aborts. Without `await`: an event
+ * goes to thousands of streams, and a race with the signal for each piece would cost as much as writing it.
  */
 function pump(source: AsyncIterator<string | Uint8Array>, response: StepResponse, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -184,12 +195,15 @@ function pump(source: AsyncIterator<string | Uint8Array>, response: StepResponse
   });
 }
 
-/** How much of an unwanted body is read and dropped, so that the connection stays open and the client can read the answer. */
+/**
+ * How much of an unwanted body is read and dropped, so that the connection stays open and the client can read the
+ * answer.
+ */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 
 /**
- * Reads and drops the rest of a request that has been answered. Beyond 1 MiB the connection is destroyed: reading without end would cost
- * as much as the refused body.
+ * Reads and drops the rest of a request that has been answered. Beyond 1 MiB the connection is destroyed: reading
+ * without end would cost as much as the refused body.
  */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;

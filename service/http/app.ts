@@ -1,4 +1,7 @@
-/** The Express application: the way of a request, from top to bottom. Its steps are in request-steps.ts, limits.ts, answer.ts and errors.ts. */
+/**
+ * The Express application: the way of a request, from top to bottom. Its steps are in request-steps.ts, limits.ts,
+ * answer.ts and errors.ts.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
@@ -20,12 +23,18 @@ import type { ErrorMiddleware, RequestLocals, Next, Middleware, StepRequest, Ste
 export interface AppOptions {
   /** Tried in this order: the most used routes first. */
   readonly routes: readonly Route[];
-  /** All endpoints of the service, if other processes serve some of them: the source of `Allow`. Absent: the endpoints of `routes`. */
+  /**
+   * All endpoints of the service, if other processes serve some of them: the source of `Allow`. Absent: the endpoints
+   * of `routes`.
+   */
   readonly endpoints?: readonly Endpoint[];
   readonly limiters: Limiters;
   /** Endpoints without any authority by the settings: web pages of other sites may not call them. */
   readonly ownPagesOnly?: readonly Endpoint[];
-  /** Throws the RequestError with which every request to the endpoint is refused now, before anything of it is read. Absent: never. */
+  /**
+   * Throws the RequestError with which every request to the endpoint is refused now, before anything of it is read.
+   * Absent: never.
+   */
   readonly admit?: (endpoint: Endpoint) => void;
   /** Finds the bearer token of a request. Needed when an endpoint asks for one. */
   readonly authenticate?: Authenticate;
@@ -140,11 +149,13 @@ function stepsOf(route: Route, options: AppOptions, parts: AnswerParts): Middlew
 const NONE: Readonly<Record<string, string>> = {};
 
 /**
- * Runs steps without Express, whose router and prototypes cost an order more than its steps do: it sets the prototypes of each request and
- * response, after which V8 has no fixed shape for them. For requests without parameters in path or query. Calls `failed` when a step fails,
- * as Express does.
+ * Runs steps without Express, whose router and prototypes cost an order more than its steps do: it sets the prototypes
+ * of each request and response, after which V8 has no fixed shape for them. For requests without parameters in path or
+ * query. Calls `failed` when a step fails, as Express does.
  */
-function runSteps(steps: readonly Middleware[], failed: ErrorMiddleware, request: IncomingMessage, response: ServerResponse): void {
+function runSteps(
+  steps: readonly Middleware[], failed: ErrorMiddleware, request: IncomingMessage, response: ServerResponse,
+): void {
   const ours: StepRequest = Object.assign(request, { params: NONE, query: NONE, originalUrl: request.url ?? '', body: undefined });
   const answer = Object.assign(response, { locals: {} as RequestLocals });
   runFrom(0, { steps, failed, request: ours, response: answer });
@@ -159,7 +170,11 @@ interface Run {
 
 function runFrom(index: number, run: Run): void {
   const { steps, failed, request, response } = run;
-  const next: Next = (error) => { if (error === undefined) runFrom(index + 1, run); else failed(error, request, response, next); };
+  const next: Next = (error) => {
+    if (error === undefined) runFrom(index + 1, run); else failed(
+      error, request, response, next,
+    );
+  };
   try {
     const underway = steps[index]?.(request, response, next);
     if (underway instanceof Promise) underway.catch(next);

@@ -1,6 +1,7 @@
 /**
- * Limits the open connections of a server, in total and per client address: one client cannot take all of them. A connection that carries a stream
- * counts for the total alone: streams have a limit per address of their own, and would else take the address's share from its other requests.
+ * Limits the open connections of a server, in total and per client address: one client cannot take all of them. A
+ * connection that carries a stream counts for the total alone: streams have a limit per address of their own, and would
+ * else take the address's share from its other requests.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -61,8 +62,8 @@ export interface RefusedConnection {
 }
 
 /**
- * Closes each connection beyond the limits without an answer: an answer would have to wait for the request, and so keep what the limit
- * protects.
+ * Closes each connection beyond the limits without an answer: an answer would have to wait for the request, and so keep
+ * what the limit protects.
  */
 export function limitConnections(server: Server, { limits, streams, refused }: LimitedConnections): void {
   const { maxConnections, maxConnectionsPerAddress } = limits;

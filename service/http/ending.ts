@@ -1,4 +1,7 @@
-/** How far an application is from its end. First each answer asks its client to close the connection, then the streams end. */
+/**
+ * How far an application is from its end. First each answer asks its client to close the connection, then the streams
+ * end.
+ */
 export interface AppEnding {
   isLeaving: boolean;
   isStopping: boolean;

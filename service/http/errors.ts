@@ -1,4 +1,7 @@
-/** The step that answers a failed request, in the error shape of its endpoint or, where there is none, as a problem document. */
+/**
+ * The step that answers a failed request, in the error shape of its endpoint or, where there is none, as a problem
+ * document.
+ */
 import { RequestError } from '../../engine/records/errors.js';
 import { problems, requestErrorOf } from '../api/problems.js';
 import { breakOff, send, type AnswerParts } from './answer.js';
@@ -21,7 +24,9 @@ export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'obser
     send(request, response, { ...reply, contentType: `${shape.contentType}; charset=utf-8` }, ending);
     // A stream that had begun, or a client that has gone.
     if (!response.writableEnded) breakOff(request, response);
-    if (endpoint !== undefined && startedMs !== undefined) observer.answered(endpoint, reply.status, (answeredMs - startedMs) / 1_000);
+    if (endpoint !== undefined && startedMs !== undefined) {
+      observer.answered(endpoint, reply.status, (answeredMs - startedMs) / 1_000);
+    }
   };
 }
 

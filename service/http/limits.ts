@@ -25,7 +25,9 @@ export interface Limiter {
 /** By limit class; absent for a class without a limit. */
 export type Limiters = Readonly<Partial<Record<Endpoint['limit'], Limiter>>>;
 
-/** The step of each class that has a limit. IPv6 clients are counted by their /56 prefix: a subscriber has at least one. */
+/**
+ * The step of each class that has a limit. IPv6 clients are counted by their /56 prefix: a subscriber has at least one.
+ */
 export function createLimiters({ windowS, orders, reads }: RateLimits): Limiters {
   return {
     ...(orders === 0 ? {} : { orders: limiter('orders', orders, windowS) }),
@@ -34,8 +36,8 @@ export function createLimiters({ windowS, orders, reads }: RateLimits): Limiters
 }
 
 /**
- * Sets the headers of draft-ietf-httpapi-ratelimit-headers-08. Not by the library, which adds a hash of the client's address, by a SHA-256
- * per request.
+ * Sets the headers of draft-ietf-httpapi-ratelimit-headers-08. Not by the library, which adds a hash of the client's
+ * address, by a SHA-256 per request.
  */
 function limiter(name: string, limit: number, windowS: number): Limiter {
   const policy = `"${name}"; q=${limit}; w=${windowS}`;
@@ -81,7 +83,10 @@ function limiter(name: string, limit: number, windowS: number): Limiter {
   };
 }
 
-/** By what a client is counted: its IPv4 address, or the /56 prefix of its IPv6 address. Empty when the address is not known any more. */
+/**
+ * By what a client is counted: its IPv4 address, or the /56 prefix of its IPv6 address. Empty when the address is not
+ * known any more.
+ */
 export function addressKey(address = ''): string {
   return ipKeyGenerator(address);
 }

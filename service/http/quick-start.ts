@@ -1,4 +1,7 @@
-/** The quick start at the top of the documentation page: from the configuration to a cancelled order, in curl and in TypeScript. */
+/**
+ * The quick start at the top of the documentation page: from the configuration to a cancelled order, in curl and in
+ * TypeScript.
+ */
 
 interface Step {
   readonly title: string;
@@ -8,7 +11,10 @@ interface Step {
   readonly typescript: string;
 }
 
-/** The blocks of a language are one program: each goes on where the one before it ended. A test runs them as they are served. */
+/**
+ * The blocks of a language are one program: each goes on where the one before it ended. A test runs them as they are
+ * served.
+ */
 const STEPS: readonly Step[] = [{
   title: 'Get the configuration',
   text: 'It has the chains, and the EIP-712 domain and types that a wallet signs. The market says on which chain it is. Markets that have expired are listed until they are resolved.',

@@ -14,8 +14,12 @@ const forData: HelmetOptions = {
 
 function headersByHelmet(): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
-  const recorder = { setHeader: (name: string, value: string) => { headers[name] = value; }, removeHeader: () => undefined };
-  helmet(forData)({} as never, recorder as never, (error?: unknown) => { if (error !== undefined) throw error as Error; });
+  const recorder = {
+    setHeader: (name: string, value: string) => { headers[name] = value; }, removeHeader: () => undefined,
+  };
+  helmet(forData)(
+    {} as never, recorder as never, (error?: unknown) => { if (error !== undefined) throw error as Error; },
+  );
   return headers;
 }
 
@@ -30,8 +34,9 @@ export const COMMON_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Headers for the documentation page: helmet's defaults, which let the page load its assets from the same origin. Without
- * upgrade-insecure-requests: the service speaks plain HTTP, so the upgraded requests would fail and the page would stay empty.
+ * Headers for the documentation page: helmet's defaults, which let the page load its assets from the same origin.
+ * Without upgrade-insecure-requests: the service speaks plain HTTP, so the upgraded requests would fail and the page
+ * would stay empty.
  */
 export function pageHeaders(): RequestHandler {
   return helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } });

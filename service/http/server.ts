@@ -1,4 +1,6 @@
-/** The HTTP server of the application: its limits, its answers to bytes that are not a request, and the graceful close. */
+/**
+ * The HTTP server of the application: its limits, its answers to bytes that are not a request, and the graceful close.
+ */
 import http, { type Server } from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { RequestError } from '../../engine/records/errors.js';
@@ -17,7 +19,10 @@ export interface ServerLimits extends ConnectionLimits {
   readonly keepAliveTimeoutMs: number;
 }
 
-/** Those of the exchange. A proxy in front closes its idle connections earlier, or it may send a request on one that ends. */
+/**
+ * Those of the exchange. A proxy in front closes its idle connections earlier, or it may send a request on one that
+ * ends.
+ */
 export const TIMEOUTS = { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000 };
 
 /** Limit for all header lines of a request together. */
@@ -27,7 +32,9 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const LINGER_MS = 1_000;
 
 /** A server for the application. It does not listen yet. `refused` is called for each connection beyond the limits. */
-export function createServer(app: App, limits: ServerLimits, refused: (connection: RefusedConnection) => void = () => undefined): Server {
+export function createServer(
+  app: App, limits: ServerLimits, refused: (connection: RefusedConnection) => void = () => undefined,
+): Server {
   const server = http.createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     requestTimeout: limits.requestTimeoutMs,
@@ -59,7 +66,10 @@ export function urlOf({ host, port }: ListenAddress): string {
   return `http://${net.isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
-/** Checks, before any other work, that a server can listen there. `listen` rejects with the same errors when that has changed meanwhile. */
+/**
+ * Checks, before any other work, that a server can listen there. `listen` rejects with the same errors when that has
+ * changed meanwhile.
+ */
 export async function checkPlace(place: ListenAddress): Promise<void> {
   const server = net.createServer();
   await listen(server, place);
@@ -91,11 +101,11 @@ function refusalOf(error: NodeJS.ErrnoException, { host, port, setting = 'PORT' 
 }
 
 /**
- * Accepts no new connections, waits up to `timeoutMs` until the requests in flight are answered, then destroys the remaining connections.
- * Returns the number of connections that were destroyed.
+ * Accepts no new connections, waits up to `timeoutMs` until the requests in flight are answered, then destroys the
+ * remaining connections. Returns the number of connections that were destroyed.
  *
- * Does not use the HTTP server's own `close`: it treats a connection as idle as soon as the answer is written, and destroys it while part
- * of the answer is still to be sent. Here connections are closed when nothing is left to send.
+ * Does not use the HTTP server's own `close`: it treats a connection as idle as soon as the answer is written, and
+ * destroys it while part of the answer is still to be sent. Here connections are closed when nothing is left to send.
  */
 export async function closeServer(app: App, server: Server, timeoutMs: number): Promise<number> {
   app.closeConnections();
@@ -118,7 +128,10 @@ export async function closeServer(app: App, server: Server, timeoutMs: number): 
   return cut;
 }
 
-/** Answers bytes that are not a request, and requests that did not arrive in time. The HTTP parser has given up the connection. */
+/**
+ * Answers bytes that are not a request, and requests that did not arrive in time. The HTTP parser has given up the
+ * connection.
+ */
 function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

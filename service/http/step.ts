@@ -1,6 +1,6 @@
 /**
- * A step on a request's way through the service: middleware that Express can run, and that uses of request and response only what Node has,
- * besides the properties below.
+ * A step on a request's way through the service: middleware that Express can run, and that uses of request and response
+ * only what Node has, besides the properties below.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoint } from '../api/endpoint.js';

@@ -1,8 +1,9 @@
 /**
- * The one clock of a process: every command is stamped with its time. Wrong readings of the wall clock are refused and reported.
+ * The one clock of a process: every command is stamped with its time. Wrong readings of the wall clock are refused and
+ * reported.
  *
- * The trusted time is a good wall time plus the monotonic clock since then. The functions up to `spanText` are pure: readings of clocks in, time and
- * verdicts out.
+ * The trusted time is a good wall time plus the monotonic clock since then. The functions up to `spanText` are pure:
+ * readings of clocks in, time and verdicts out.
  */
 import { uptime } from 'node:os';
 import { pause } from '../../engine/waiting.js';
@@ -16,7 +17,10 @@ export interface ClockReading {
   readonly monotonicMs: number;
   /** The same, but it counts sleep too (CLOCK_BOOTTIME). */
   readonly bootMs: number;
-  /** The clock of the database that tells the time, since the Unix epoch; undefined when the database has not told its time lately. */
+  /**
+   * The clock of the database that tells the time, since the Unix epoch; undefined when the database has not told its
+   * time lately.
+   */
   readonly databaseMs?: number | undefined;
 }
 
@@ -46,7 +50,10 @@ export interface RefusedJump {
 /** What a look at the clocks found, worth a log line. */
 export type ClockEvent = 'refused' | 'returned' | 'slept' | 'accepted';
 
-/** The trusted time follows the wall clock by at most this part of the time that passes; so the time never goes backwards. NTP slews less. */
+/**
+ * The trusted time follows the wall clock by at most this part of the time that passes; so the time never goes
+ * backwards. NTP slews less.
+ */
 const SLEW = 0.05;
 
 /** The trusted time at the start: the wall clock, which the caller has compared with the database. */
@@ -63,15 +70,19 @@ export function timeAt({ anchorMs, monotonicMs }: TrustedTime, nowMonotonicMs: n
  * Compares the clocks and moves the trusted time.
  *
  * - The wall clock differs by at most `maxJumpMs`: the trusted time follows it slowly.
- * - The machine slept: the boot clock counted the sleep, and the trusted time takes it over at once. Where monotonic and boot clock differ
- *   otherwise, the boot clock decides, too.
- * - The wall clock jumped: refused. The trusted time goes on by the monotonic clock, until the wall clock is back, or the database has
- *   agreed with the wall clock for `acceptAfterMs` (a virtual machine that was paused, or a wrong time that was put right).
+ * - The machine slept: the boot clock counted the sleep, and the trusted time takes it over at once. Where monotonic
+ *   and boot clock differ otherwise, the boot clock decides, too.
+ * - The wall clock jumped: refused. The trusted time goes on by the monotonic clock, until the wall clock is back, or
+ *   the database has agreed with the wall clock for `acceptAfterMs` (a virtual machine that was paused, or a wrong time
+ *   that was put right).
  */
-export function follow(before: TrustedTime, reading: ClockReading, bounds: ClockBounds): { readonly time: TrustedTime; readonly event?: ClockEvent } {
+export function follow(
+  before: TrustedTime, reading: ClockReading, bounds: ClockBounds,
+): { readonly time: TrustedTime; readonly event?: ClockEvent } {
   const { maxJumpMs } = bounds;
   const passed = { monotonicMs: reading.monotonicMs - before.monotonicMs, bootMs: reading.bootMs - before.bootMs };
-  // The two differ after a sleep, which only the boot clock counts, or when something feeds this process a wrong monotonic clock.
+  // The two differ after a sleep, which only the boot clock counts, or when something feeds this process a wrong
+  // monotonic clock.
   const bootDecides = Math.abs(passed.bootMs - passed.monotonicMs) > maxJumpMs / 2;
   const slept = bootDecides && passed.bootMs > passed.monotonicMs;
   const passedMs = Math.max(0, bootDecides ? passed.bootMs : passed.monotonicMs);
@@ -93,7 +104,8 @@ export function follow(before: TrustedTime, reading: ClockReading, bounds: Clock
 }
 
 function refusedJump(
-  before: RefusedJump | undefined, { differenceMs, reading, bounds }: { differenceMs: number; reading: ClockReading; bounds: ClockBounds },
+  before: RefusedJump | undefined,
+  { differenceMs, reading, bounds }: { differenceMs: number; reading: ClockReading; bounds: ClockBounds },
 ): RefusedJump {
   const agrees = reading.databaseMs !== undefined && Math.abs(reading.wallMs - reading.databaseMs) <= bounds.maxJumpMs;
   const isSameJump = isSame(before, differenceMs, bounds);
@@ -117,7 +129,9 @@ export interface ClockDifferences {
 }
 
 /** Why the trusted time may be wrong; empty when all clocks agree. A history that is merely old is no reason. */
-export function clockDoubts({ wallAheadMs, databaseAheadMs, historyAheadMs }: ClockDifferences, { maxJumpMs }: ClockBounds): string[] {
+export function clockDoubts(
+  { wallAheadMs, databaseAheadMs, historyAheadMs }: ClockDifferences, { maxJumpMs }: ClockBounds,
+): string[] {
   const doubts: string[] = [];
   if (Math.abs(wallAheadMs) > maxJumpMs) {
     doubts.push(`the clock of this machine has jumped ${spanText(wallAheadMs)} ${wallAheadMs > 0 ? 'ahead' : 'back'}; the jump is refused`);
@@ -149,7 +163,9 @@ export interface MachineClocks {
   boot(): number;
 }
 
-export const machineClocks: MachineClocks = { wall: () => Date.now(), monotonic: () => performance.now(), boot: () => uptime() * 1_000 };
+export const machineClocks: MachineClocks = {
+  wall: () => Date.now(), monotonic: () => performance.now(), boot: () => uptime() * 1_000,
+};
 
 /** The database's time at a moment of the monotonic clock. */
 export interface DatabaseTime {
@@ -160,7 +176,10 @@ export interface DatabaseTime {
 export interface ClockOptions {
   readonly clocks: MachineClocks;
   readonly bounds: ClockBounds;
-  /** Asks the database for its time: the log's, or where that tells none the read models'. Undefined where it does not answer; never rejects. */
+  /**
+   * Asks the database for its time: the log's, or where that tells none the read models'. Undefined where it does not
+   * answer; never rejects.
+   */
   readonly ask: () => Promise<DatabaseTime | undefined>;
   /** The latest time in the history; undefined while this process does not know the history. */
   readonly historyMs: () => number | undefined;
@@ -171,8 +190,8 @@ export interface ClockOptions {
 
 export interface ProcessClock {
   /**
-   * The trusted time in whole milliseconds since the Unix epoch. Never goes backwards. Never further ahead of the database's last known
-   * time than the bound and 15 s, whatever the clocks of this machine say.
+   * The trusted time in whole milliseconds since the Unix epoch. Never goes backwards. Never further ahead of the
+   * database's last known time than the bound and 15 s, whatever the clocks of this machine say.
    */
   now(): number;
   /** Why no order may be stamped and no time may pass at the moment; undefined when the clock is trusted. */
@@ -198,8 +217,8 @@ export class ClockDiffers extends Error {
 }
 
 /**
- * Starts the clock at the wall clock's time when the database agrees. Waits for a database that does not answer, and up to 30 s for clocks that
- * differ. Throws ClockDiffers after that, and the signal's reason.
+ * Starts the clock at the wall clock's time when the database agrees. Waits for a database that does not answer, and up
+ * to 30 s for clocks that differ. Throws ClockDiffers after that, and the signal's reason.
  */
 export async function startClock(options: ClockOptions): Promise<ProcessClock> {
   const { clocks, ask, bounds, report, signal } = options;
@@ -221,7 +240,9 @@ export async function startClock(options: ClockOptions): Promise<ProcessClock> {
 }
 
 /** The trusted time with its two references: the clocks of the machine, and what the database said last. */
-function createTrustedClock({ clocks, bounds, historyMs, report }: ClockOptions, first: ClockReading, confirmed: DatabaseTime) {
+function createTrustedClock(
+  { clocks, bounds, historyMs, report }: ClockOptions, first: ClockReading, confirmed: DatabaseTime,
+) {
   let time: TrustedTime = trustFrom(first);
   let database = confirmed;
   let latestMs = 0;
@@ -231,7 +252,8 @@ function createTrustedClock({ clocks, bounds, historyMs, report }: ClockOptions,
   const confirmedLately = (): DatabaseTime | undefined => isConfirmed() ? database : undefined;
 
   function now(): number {
-    const latestByDatabase = database.databaseMs + Math.min(CONFIRMED_FOR_MS, Math.max(0, sinceConfirmedMs())) + bounds.maxJumpMs;
+    const latestByDatabase = database.databaseMs + Math.min(CONFIRMED_FOR_MS, Math.max(0, sinceConfirmedMs()))
+      + bounds.maxJumpMs;
     return latestMs = Math.max(latestMs, Math.floor(Math.min(timeAt(time, clocks.monotonic()), latestByDatabase)));
   }
 
@@ -311,7 +333,10 @@ const eventLines: Readonly<Record<ClockEvent, readonly ['info' | 'error', string
   accepted: ['error', 'the new time is accepted: the clock of this machine and the log\'s database have agreed on it for long enough'],
 };
 
-/** Every order has this read. The boot clock is not for orders: Node.js reads a file for it, which takes longer than all the rest of the check. */
+/**
+ * Every order has this read. The boot clock is not for orders: Node.js reads a file for it, which takes longer than all
+ * the rest of the check.
+ */
 function read(clocks: MachineClocks, database: DatabaseTime | undefined): Omit<ClockReading, 'bootMs'> {
   const monotonicMs = clocks.monotonic();
   return {

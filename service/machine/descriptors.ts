@@ -12,9 +12,9 @@ export interface FittedConnections {
 }
 
 /**
- * The limits, lowered in proportion when the process cannot have so many files open: a process without free descriptors cannot open its
- * files and databases either. `available` descriptors, undefined when the system does not tell. Throws Error when not even a few
- * connections are left.
+ * The limits, lowered in proportion when the process cannot have so many files open: a process without free descriptors
+ * cannot open its files and databases either. `available` descriptors, undefined when the system does not tell. Throws
+ * Error when not even a few connections are left.
  */
 export function fitConnections(limits: ConnectionLimits, available: number | undefined): FittedConnections {
   const { maxConnections, maxConnectionsPerAddress } = limits;
@@ -24,7 +24,9 @@ export function fitConnections(limits: ConnectionLimits, available: number | und
   const why = `MAX_CONNECTIONS=${maxConnections} needs ${needed} open files, and this process may have ${available}`;
   const remedy = `raise the limit (\`ulimit -n ${needed}\`, or LimitNOFILE of a systemd unit) or lower MAX_CONNECTIONS`;
   if (fitting < 1) throw new Error(`${why}, of which the service itself needs ${OWN_DESCRIPTORS}: ${remedy}`);
-  const share = maxConnectionsPerAddress === 0 ? 0 : Math.max(1, Math.floor(maxConnectionsPerAddress * fitting / maxConnections));
+  const share = maxConnectionsPerAddress === 0
+    ? 0
+    : Math.max(1, Math.floor(maxConnectionsPerAddress * fitting / maxConnections));
   return {
     limits: { maxConnections: fitting, maxConnectionsPerAddress: share },
     warning: `${why}: taking at most ${fitting} connections; ${remedy}`,
@@ -32,8 +34,8 @@ export function fitConnections(limits: ConnectionLimits, available: number | und
 }
 
 /**
- * The soft limit of open files, from Linux' /proc. Node raises it to the hard limit before it runs any code. Undefined on other systems and
- * without a limit.
+ * The soft limit of open files, from Linux' /proc. Node raises it to the hard limit before it runs any code. Undefined
+ * on other systems and without a limit.
  */
 export async function openFilesLimit(path = '/proc/self/limits'): Promise<number | undefined> {
   const text = await readFile(path, 'utf8').catch(() => '');

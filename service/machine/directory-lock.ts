@@ -1,4 +1,7 @@
-/** Lets one process at a time own a directory: the operating system locks a file in it for the owner, and unlocks it when the owner ends. */
+/**
+ * Lets one process at a time own a directory: the operating system locks a file in it for the owner, and unlocks it
+ * when the owner ends.
+ */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -10,8 +13,9 @@ export class DirectoryInUse extends Error {
 }
 
 /**
- * Locks the directory, which must exist, for this process. Returns a function that releases it, which can be called again. Throws
- * DirectoryInUse while a process holds the lock: another process, also in another container on the same machine, or this process itself.
+ * Locks the directory, which must exist, for this process. Returns a function that releases it, which can be called
+ * again. Throws DirectoryInUse while a process holds the lock: another process, also in another container on the same
+ * machine, or this process itself.
  */
 export async function lockDirectory(directory: string): Promise<() => void> {
   const { tryLock } = await locks();

@@ -1,6 +1,6 @@
 /**
- * Watches the free space of every disk that a process writes to: order intake stops before one is full, and resumes when
- * there is room again. Directories on one file system count once.
+ * Watches the free space of every disk that a process writes to: order intake stops before one is full, and resumes
+ * when there is room again. Directories on one file system count once.
  */
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -99,7 +99,9 @@ async function measureEach(
   directories: readonly Directory[], measure: SpaceOf, before: readonly Measured[],
 ): Promise<readonly Measured[]> {
   const all = await Promise.all(directories.map(async (directory) => (
-    await measure(directory.path).then((space) => ({ ...directory, ...space }), () => before.find(({ name }) => name === directory.name)))));
+    await measure(directory.path).then(
+      (space) => ({ ...directory, ...space }), () => before.find(({ name }) => name === directory.name),
+    ))));
   const devices = new Set<number>();
   return all.filter((each) => each !== undefined).filter(({ device }) => {
     const isNew = !devices.has(device);
@@ -110,7 +112,8 @@ async function measureEach(
 
 /** The fullest disk of a process, in words; undefined when none can be measured. */
 export async function fullestDisk(dataDir: string, measure: SpaceOf): Promise<string | undefined> {
-  const [fullest] = [...await measureEach(directoriesOf(dataDir), measure, [])].sort((a, b) => a.freeBytes - b.freeBytes);
+  const [fullest] = [...await measureEach(directoriesOf(dataDir), measure, [])]
+    .sort((a, b) => a.freeBytes - b.freeBytes);
   return fullest === undefined ? undefined : `${placeOf(fullest)} has ${fullest.freeBytes} bytes free`;
 }
 

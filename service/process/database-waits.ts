@@ -1,4 +1,7 @@
-/** A start waits for the databases that its roles use, and ends where waiting cannot help, with an error that names the setting. */
+/**
+ * A start waits for the databases that its roles use, and ends where waiting cannot help, with an error that names the
+ * setting.
+ */
 import { CannotStart } from '../../engine/cannot-start.js';
 import { isWrongUser, reasonOf } from '../../engine/log/eventstore/faults.js';
 import { createEventStoreProbe, type EventStoreProbe } from '../../engine/log/eventstore/probe.js';
@@ -44,9 +47,9 @@ interface Used {
 class NotThere extends Error {}
 
 /**
- * Resolves when each Postgres that the roles use takes a connection, and the EventStoreDB answers. Throws CannotStart for what waiting
- * cannot mend: a refused user, a missing database, a certificate that is not trusted, an old Postgres; and where a role needs a primary
- * and there is a standby. No text has a user or a password.
+ * Resolves when each Postgres that the roles use takes a connection, and the EventStoreDB answers. Throws CannotStart
+ * for what waiting cannot mend: a refused user, a missing database, a certificate that is not trusted, an old Postgres;
+ * and where a role needs a primary and there is a standby. No text has a user or a password.
  */
 export async function waitForDatabases({ urls, roles, waits }: DatabaseWaitOptions): Promise<void> {
   await Promise.all([...usedDatabases(urls, roles)].map(([url, used]) => (
@@ -70,7 +73,10 @@ function usedDatabases(urls: Urls, roles: ReadonlySet<RoleName>): ReadonlyMap<st
   return used;
 }
 
-/** Host and path: the database that the URL names, or the server and its streams, without secrets. Throws BadEventStoreUrl as CannotStart. */
+/**
+ * Host and path: the database that the URL names, or the server and its streams, without secrets. Throws
+ * BadEventStoreUrl as CannotStart.
+ */
 export function placeOf(url: string): string {
   if (namesEventStore(url)) return placeOfEventStore(eventStoreAt(url));
   const { host, pathname } = new URL(url);

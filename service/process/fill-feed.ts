@@ -13,12 +13,17 @@ interface Parts {
   readonly logger: Logger;
 }
 
-/** The feed that settlement follows: by Kafka where KAFKA_BROKERS is set. Throws ConfigError for a file that cannot be read. */
+/**
+ * The feed that settlement follows: by Kafka where KAFKA_BROKERS is set. Throws ConfigError for a file that cannot be
+ * read.
+ */
 export async function openFillFeed({ config, log, logger }: Parts): Promise<OpenFeed> {
   const logFeed = createLogFeed(log);
   if (config.kafkaBrokers.length === 0) return { feed: logFeed, transport: 'log', status: () => undefined };
   const open = await kafkaOf({ config, logger }, 'settlement');
-  const feed = createKafkaFeed({ open, topic: config.kafkaTopic, group: config.kafkaGroup, logFeed, log, report: reportTo(logger) });
+  const feed = createKafkaFeed({
+    open, topic: config.kafkaTopic, group: config.kafkaGroup, logFeed, log, report: reportTo(logger),
+  });
   return { feed, transport: 'kafka', status: () => feed.status() };
 }
 

@@ -1,4 +1,6 @@
-/** Refuses a Postgres for the log that answers a commit before the commit is safe: what was acknowledged could be lost. */
+/**
+ * Refuses a Postgres for the log that answers a commit before the commit is safe: what was acknowledged could be lost.
+ */
 import { CannotStart } from '../../engine/cannot-start.js';
 import { namesEventStore } from '../../engine/log/eventstore/url.js';
 import { unsafeCommitsAt } from '../../engine/log/postgres/durability.js';
@@ -16,8 +18,8 @@ export interface DurabilityCheck {
 }
 
 /**
- * Throws CannotStart when the log's Postgres is unsafe, unless that is allowed; then the log lines tell. Rejects with the driver's
- * errors when Postgres cannot be reached. A log in EventStoreDB is not asked.
+ * Throws CannotStart when the log's Postgres is unsafe, unless that is allowed; then the log lines tell. Rejects with
+ * the driver's errors when Postgres cannot be reached. A log in EventStoreDB is not asked.
  */
 export async function checkDurability({ url, setting, isAllowed, logger }: DurabilityCheck): Promise<void> {
   if (namesEventStore(url)) return;

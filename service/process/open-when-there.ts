@@ -1,4 +1,7 @@
-/** Opens the log and the read models as soon as other processes have made them; a start waits for that, and ends where its user may not read them. */
+/**
+ * Opens the log and the read models as soon as other processes have made them; a start waits for that, and ends where
+ * its user may not read them.
+ */
 import { CannotStart } from '../../engine/cannot-start.js';
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
@@ -18,7 +21,9 @@ export interface Opening {
 }
 
 /** `failed` is called when the store turns out to have lost records. */
-export async function openLogWhenThere({ url, place, waits, failed }: Opening & { readonly failed: (error: Error) => void }): Promise<Log> {
+export async function openLogWhenThere(
+  { url, place, waits, failed }: Opening & { readonly failed: (error: Error) => void },
+): Promise<Log> {
   const look = limitDenials((why) => `this user may not read the log at ${place} (${why}): grant it the role query_reader, and start a process that writes the `
     + 'log again, which lets that role read it');
   const open = (): Promise<Log> => openLog(url, { failed }).catch(explained);
@@ -45,8 +50,8 @@ function explained(error: unknown): never {
 }
 
 /**
- * A process that makes tables lets others read them a moment later: so many looks in a row, some three seconds, may be denied. Then the
- * work rejects with CannotStart.
+ * A process that makes tables lets others read them a moment later: so many looks in a row, some three seconds, may be
+ * denied. Then the work rejects with CannotStart.
  */
 const DENIALS = 6;
 

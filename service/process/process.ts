@@ -1,4 +1,7 @@
-/** One process: the roles that its settings name, on shared parts, behind one HTTP server that listens from the beginning; their start and end. */
+/**
+ * One process: the roles that its settings name, on shared parts, behind one HTTP server that listens from the
+ * beginning; their start and end.
+ */
 import { RequestError } from '../../engine/records/errors.js';
 import type { Reading } from '../../engine/state-table.js';
 import { pause } from '../../engine/waiting.js';
@@ -57,10 +60,12 @@ export interface OpeningProcess {
 }
 
 /**
- * Listens at once, and starts the roles in their order. Until each role works, `/health/ready` says what is waited for and every other
- * endpoint answers 503. When the promise rejects, nothing is left running.
+ * Listens at once, and starts the roles in their order. Until each role works, `/health/ready` says what is waited for
+ * and every other endpoint answers 503. When the promise rejects, nothing is left running.
  */
-export async function openProcess({ config, resources, logger, machine = THIS_MACHINE, graceMs }: OpeningProcess): Promise<ExchangeProcess> {
+export async function openProcess({
+  config, resources, logger, machine = THIS_MACHINE, graceMs,
+}: OpeningProcess): Promise<ExchangeProcess> {
   const { urls, chains } = resources;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
@@ -101,8 +106,13 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
   };
 }
 
-/** Opens a process and waits until each role works, so that it has caught up with the history. When the promise rejects, nothing is left running. */
-export async function startProcess(config: Config, resources: Resources, logger: Logger, machine?: Machine): Promise<ExchangeProcess> {
+/**
+ * Opens a process and waits until each role works, so that it has caught up with the history. When the promise rejects,
+ * nothing is left running.
+ */
+export async function startProcess(
+  config: Config, resources: Resources, logger: Logger, machine?: Machine,
+): Promise<ExchangeProcess> {
   const process = await openProcess({ config, resources, logger, machine, graceMs: 0 });
   try {
     await process.started;
@@ -146,12 +156,18 @@ function appOf(
   const tokens = bearerTokensFor(routes, { url: urls.readModels, logger });
   const app = createApp({
     ...tokens.lookUp,
-    routes: [...routes, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined)], endpoints: allEndpoints,
+    routes: [
+      ...routes, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined),
+    ], endpoints: allEndpoints,
     admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
     ownPagesOnly: config.cancelAuth === 'open' ? cancelEndpoints : [],
     pages, trustProxy: config.trustProxy, now: () => performance.now(),
-    limiters: createLimiters({ windowS: RATE_LIMIT_WINDOW_S, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
-    waitForPosition: async (position, signal) => works().reads?.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),
+    limiters: createLimiters({
+      windowS: RATE_LIMIT_WINDOW_S, orders: config.rateLimitOrders, reads: config.rateLimitReads,
+    }),
+    waitForPosition: async (position, signal) => works().reads?.waitForPosition(
+      position, { timeoutMs: READ_WAIT_MS, signal },
+    ),
     observer: requestObserver(metrics, logger),
   });
   return { app, closeTokens: () => tokens.close() };
@@ -172,7 +188,10 @@ function reasonsOf({ roles }: Working, role: RoleName | undefined): string[] {
 }
 
 function stateOf({ parts, roles }: Working, role: RoleName | undefined): readonly Reading[] {
-  return [...parts.conditions.state, ...[...roles].flatMap(([name, running]) => role === undefined || name === role ? running.state : [])];
+  return [
+    ...parts.conditions.state,
+    ...[...roles].flatMap(([name, running]) => role === undefined || name === role ? running.state : []),
+  ];
 }
 
 /** A process whose roles all work. */
@@ -222,8 +241,12 @@ export function startRoles(options: OpenOptions & { readonly abort: (reason: Err
     looking = setInterval(() => { void look([...parts.conditions.state, ...state]); }, LOOK_EVERY_MS).unref();
     working = {
       parts, roles: running, reads: running.has('query') || running.has('api') ? await parts.readModels() : undefined,
-      handlers: new Map([...running.values()].flatMap(({ routes = [] }) => routes.map(({ endpoint, handler }) => [endpoint, handler] as const))),
-      getConfig: configHandler({ config: options.config, chains: [...parts.chains.values()], now: () => parts.clock.now() }),
+      handlers: new Map([...running.values()].flatMap(
+        ({ routes = [] }) => routes.map(({ endpoint, handler }) => [endpoint, handler] as const),
+      )),
+      getConfig: configHandler({
+        config: options.config, chains: [...parts.chains.values()], now: () => parts.clock.now(),
+      }),
     };
   }
 

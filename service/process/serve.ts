@@ -31,7 +31,9 @@ export const STOP_TIMEOUT_MS = 10_000;
 const METRICS_CONNECTIONS = 64;
 
 /** Starts listening. Rejects with the reason when an address cannot be had; then nothing is left listening. */
-export async function serve(app: App, { config, metrics, logger, openFiles = openFilesLimit }: Serving): Promise<Listener> {
+export async function serve(
+  app: App, { config, metrics, logger, openFiles = openFilesLimit }: Serving,
+): Promise<Listener> {
   const { limits, warning } = fitConnections(config, await openFiles());
   if (warning !== undefined) logger.warn(warning);
   metrics.show([reading(connectionsState, () => [{ open: app.connections.size }])]);

@@ -1,4 +1,7 @@
-/** Why a process cannot work with a Postgres that answers: too old, or a standby where one of its roles needs the primary. */
+/**
+ * Why a process cannot work with a Postgres that answers: too old, or a standby where one of its roles needs the
+ * primary.
+ */
 import { versionFault, type ServerFacts } from '../../engine/log/postgres/server.js';
 import type { RoleName } from './roles.js';
 
@@ -10,9 +13,9 @@ export interface Unfit {
 }
 
 /**
- * `users`: the roles of the process that use the server otherwise than for the reads of QUERY_DATABASE_URL. Undefined when the process can
- * work with the server. The role query only reads. Others write or notify there; those that only read the log know from elsewhere how far they
- * have come, and would take a log that is behind for another one.
+ * `users`: the roles of the process that use the server otherwise than for the reads of QUERY_DATABASE_URL. Undefined
+ * when the process can work with the server. The role query only reads. Others write or notify there; those that only
+ * read the log know from elsewhere how far they have come, and would take a log that is behind for another one.
  */
 export function unfitPostgres(server: ServerFacts, users: readonly RoleName[]): Unfit | undefined {
   const old = versionFault(server);

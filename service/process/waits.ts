@@ -1,4 +1,7 @@
-/** What a starting process waits for: the work is tried again until it succeeds; readiness and the log lines say meanwhile what is missing. */
+/**
+ * What a starting process waits for: the work is tried again until it succeeds; readiness and the log lines say
+ * meanwhile what is missing.
+ */
 import { messageOf } from '../../engine/report.js';
 import { orAborted, retrying } from '../../engine/waiting.js';
 import { reportTo, type Logger } from '../logger.js';
@@ -9,8 +12,8 @@ export interface Waits {
   /** Why the start is not over, in plain words, without secrets: what is waited for, else what is being done. */
   reasons(): readonly string[];
   /**
-   * Tries the work until it succeeds. Rejects with the first error that `canPass` does not let pass, and with the signal's reason.
-   * `what` ends the sentence "waiting for …".
+   * Tries the work until it succeeds. Rejects with the first error that `canPass` does not let pass, and with the
+   * signal's reason. `what` ends the sentence "waiting for …".
    */
   until<T>(what: string, work: () => Promise<T>, canPass: (error: unknown) => boolean): Promise<T>;
   /** The work's result; meanwhile `doing` is a reason. The work itself ends when the signal aborts. */

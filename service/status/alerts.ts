@@ -1,4 +1,7 @@
-/** The alerts of the state tables as log lines: one when a value has been wrong for the alert's time, and one when that is over. */
+/**
+ * The alerts of the state tables as log lines: one when a value has been wrong for the alert's time, and one when that
+ * is over.
+ */
 import { filled, isDue, wholeSeconds, type Alert, type Reading, type Sample } from '../../engine/state-table.js';
 import type { Report } from '../../engine/report.js';
 
@@ -22,16 +25,21 @@ export function createAlerts({ report, now }: AlertOptions): (readings: readonly
   function look(alert: Alert<never>, sample: Sample, nowMs: number): readonly [string, Due] {
     const key = JSON.stringify([alert.name, sample.labels]);
     const { sinceMs, said } = due.get(key) ?? { sinceMs: nowMs };
-    if (said !== undefined || nowMs - sinceMs < alert.forS * 1_000) return [key, said === undefined ? { sinceMs } : { sinceMs, said }];
+    if (said !== undefined || nowMs - sinceMs < alert.forS * 1_000) {
+      return [key, said === undefined ? { sinceMs } : { sinceMs, said }];
+    }
     const means = textOf(alert.means, sample);
     report('alert', `${sample.cause === undefined ? means : `${withoutStop(means)}: ${withoutStop(sample.cause)}.`} ${textOf(alert.todo, sample)}`);
     return [key, { sinceMs, said: means }];
   }
 
   return async (readings) => {
-    const rows = readings.flatMap((reading) => reading.table.rows.map(({ alerts = [] }, place) => ({ reading, place, alerts })));
+    const rows = readings
+      .flatMap((reading) => reading.table.rows.map(({ alerts = [] }, place) => ({ reading, place, alerts })));
     const watched = rows.filter(({ alerts }) => alerts.some(({ when }) => !('promql' in when)));
-    const found = await Promise.all(watched.map(async ({ reading, place, alerts }) => ({ alerts, samples: await reading.samples(place) })));
+    const found = await Promise.all(watched.map(async ({ reading, place, alerts }) => ({
+      alerts, samples: await reading.samples(place),
+    })));
     const nowMs = now();
     const before = due;
     due = new Map(found.flatMap(({ alerts, samples }) => alerts.flatMap((alert) => (

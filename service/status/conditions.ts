@@ -1,4 +1,6 @@
-/** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
+/**
+ * The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space.
+ */
 import { RequestError } from '../../engine/records/errors.js';
 import { LogRefused, UnusableLog, type Log } from '../../engine/log/log.js';
 import { tellsNoTime } from '../../engine/log/open-log.js';
@@ -23,7 +25,10 @@ export interface Machine {
 
 export interface Conditions {
   readonly clock: ProcessClock;
-  /** Throws the RequestError with which a client's command must be refused now. Cancels free funds, so they are refused less often. */
+  /**
+   * Throws the RequestError with which a client's command must be refused now. Cancels free funds, so they are refused
+   * less often.
+   */
   admit(what: 'order' | 'other'): void;
   /** What the process says of itself. Takes at most the probes' time limit. */
   readonly state: readonly Reading[];
@@ -70,10 +75,14 @@ const SILENT: Readonly<Record<DatabaseName, string>> = {
 
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
-  const { config, roles, historyMs, logFailure = () => undefined, logger, signal, machine: { clocks, spaceOf, lookEveryMs } } = options;
+  const {
+    config, roles, historyMs, logFailure = () => undefined, logger, signal, machine: { clocks, spaceOf, lookEveryMs },
+  } = options;
   const report: ReportFields = (level, fields, message) => { logger[level](fields, message); };
   const databases = openProbes(options);
-  const disk = watchDisks({ directories: directoriesOf(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, spaceOf, report });
+  const disk = watchDisks({
+    directories: directoriesOf(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, spaceOf, report,
+  });
   const clock = await startClock({
     clocks, historyMs, report, signal, ask: () => databases.time(),
     bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: ACCEPT_AFTER_MS },
@@ -88,7 +97,9 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
   };
   await lookAtDisk();
   const tellProblem = tellsProblem(databases.log, report);
-  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellProblem), lookAtDisk()]); }, lookEveryMs).unref();
+  const timer = setInterval(
+    () => { void Promise.all([clock.look(), databases.log.look().then(tellProblem), lookAtDisk()]); }, lookEveryMs,
+  ).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = stampsCommands(roles);
@@ -118,7 +129,10 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
         };
       }))),
       reading(clockState, () => [{ ...clock.state(), stampsCommands: stamps }]),
-      reading(diskState, () => disk.disks().toSorted((a, b) => a.freeBytes - b.freeBytes).map((each) => ({ ...each, shortage }))),
+      reading(
+        diskState,
+        () => disk.disks().toSorted((a, b) => a.freeBytes - b.freeBytes).map((each) => ({ ...each, shortage })),
+      ),
     ],
     async stop() {
       clearInterval(timer);
@@ -134,7 +148,10 @@ export function timeUrlOf({ log, readModels }: Pick<ConditionsOptions['urls'], '
 
 /** One probe per database, also when the database has several purposes. */
 function openProbes({ urls, roles, log: { check }, unusable, machine: { clocks, lookEveryMs } }: ConditionsOptions) {
-  const opened = new Map<string, { readonly probe: Probe<DatabaseTime>; readonly connection: { close(): Promise<void> } }>();
+  const opened = new Map<string, {
+    readonly probe: Probe<DatabaseTime>;
+    readonly connection: { close(): Promise<void> };
+  }>();
   const probed = { timeoutMs: PROBE_TIMEOUT_MS, freshMs: lookEveryMs / 2, now: () => performance.now() };
   const open = (url: string): Probe<DatabaseTime> => {
     const connection = createDatabaseProbe({ url, timeoutMs: PROBE_TIMEOUT_MS });
@@ -183,7 +200,10 @@ function problemWith(log: Probe<unknown>): string | undefined {
   return away && awayText('log', away);
 }
 
-/** Returns what to call after each look: it tells once that the problem has begun or is another one, and once that it is over. */
+/**
+ * Returns what to call after each look: it tells once that the problem has begun or is another one, and once that it is
+ * over.
+ */
 function tellsProblem(log: Probe<unknown>, report: ReportFields): () => void {
   let told: string | undefined;
   return () => {
@@ -214,7 +234,9 @@ export type ProbeResult<T>
     | { readonly answers: false; readonly error: string; readonly cause?: unknown };
 
 export interface Probe<T> {
-  /** Asks, unless somebody is asking or the latest answer is fresh. Resolves within the time limit and never rejects. */
+  /**
+   * Asks, unless somebody is asking or the latest answer is fresh. Resolves within the time limit and never rejects.
+   */
   look(): Promise<ProbeResult<T>>;
   /** The latest answer; undefined before the first one. */
   latest(): ProbeResult<T> | undefined;

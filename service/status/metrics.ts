@@ -1,6 +1,6 @@
 /**
- * Metrics in Prometheus' format: what a process counts, and the values of its state tables. What requests and connections do is reported here, to
- * the metrics and the logger.
+ * Metrics in Prometheus' format: what a process counts, and the values of its state tables. What requests and
+ * connections do is reported here, to the metrics and the logger.
  */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { randomUUID } from 'node:crypto';
@@ -49,7 +49,11 @@ export function createMetrics(): Metrics {
   };
 }
 
-function of<Label extends string>({ name, help, labels }: { readonly name: string; readonly help: string; readonly labels: readonly Label[] }) {
+function of<Label extends string>({ name, help, labels }: {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly Label[];
+}) {
   return { name, help, labelNames: labels };
 }
 
@@ -72,7 +76,10 @@ function register(registry: Registry, { table: { labels = {}, rows }, samples }:
 
 /** Is told about each answered request. */
 export interface Observer {
-  /** Called after the answer is handed to the socket. `seconds`: from the request's headers to its answer, of a stream to its beginning. */
+  /**
+   * Called after the answer is handed to the socket. `seconds`: from the request's headers to its answer, of a stream
+   * to its beginning.
+   */
   answered(endpoint: Endpoint, status: number, seconds: number): void;
   /** Logs an unexpected error. Returns the id under which it is logged. */
   failed(error: unknown, what: string): string;
@@ -81,8 +88,13 @@ export interface Observer {
 /** Time between two warnings about refused connections. */
 const WARN_EVERY_MS = 60_000;
 
-/** Counts each refused connection, and warns at most once per minute, with the client's address. `now`: a monotonic clock in milliseconds. */
-export function connectionObserver(metrics: Metrics, logger: Logger, now: () => number): (connection: RefusedConnection) => void {
+/**
+ * Counts each refused connection, and warns at most once per minute, with the client's address. `now`: a monotonic
+ * clock in milliseconds.
+ */
+export function connectionObserver(
+  metrics: Metrics, logger: Logger, now: () => number,
+): (connection: RefusedConnection) => void {
   let warnedMs = -Infinity;
   let refusals = 0;
   return (connection) => {

@@ -34,10 +34,13 @@ export interface ListedMetric extends Metric {
   readonly notReady: string | undefined;
 }
 
-/** Every metric, by who has it: those of the tables, those that are counted, and those that Node.js and Prometheus tell. */
+/**
+ * Every metric, by who has it: those of the tables, those that are counted, and those that Node.js and Prometheus tell.
+ */
 export function listedMetrics(): readonly (readonly [owner: string, metrics: readonly ListedMetric[]])[] {
-  const others = [...given, ...Object.values(counted)].map((metric: Metric & { readonly labels?: readonly string[] }) => (
-    { ...metric, labels: metric.labels ?? [], notReady: undefined }));
+  const others = [...given, ...Object.values(counted)]
+    .map((metric: Metric & { readonly labels?: readonly string[] }) => (
+      { ...metric, labels: metric.labels ?? [], notReady: undefined }));
   return Object.entries(STATE_TABLES).map(([owner, tables]) => [owner, [
     ...owner === 'process' ? others : [],
     ...tables.flatMap(({ labels = {}, rows }) => rows.map(({ name, help, alerts = [], notReady }) => (
@@ -45,6 +48,9 @@ export function listedMetrics(): readonly (readonly [owner: string, metrics: rea
   ]]);
 }
 
-export function allAlerts(metrics: readonly Metric[]): readonly { readonly alert: Alert<never>; readonly metric: string }[] {
+export function allAlerts(metrics: readonly Metric[]): readonly {
+  readonly alert: Alert<never>;
+  readonly metric: string;
+}[] {
   return metrics.flatMap(({ name, alerts = [] }) => alerts.map((alert) => ({ alert, metric: name })));
 }

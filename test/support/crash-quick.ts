@@ -1,4 +1,4 @@
-/** Quick markets under crashes: a price provider with troubles of its own, traders in these markets, and what must hold in the end. */
+/** Quick markets under crashes: a price provider with faults of its own, traders in these markets, and what must hold in the end. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Interface, ZeroHash, type InterfaceAbi } from 'ethers';

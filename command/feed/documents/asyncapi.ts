@@ -1,4 +1,7 @@
-/** The AsyncAPI 3.0 document of the fill feed: its topics, their messages with headers and key, and what the publisher and consumers do. */
+/**
+ * The AsyncAPI 3.0 document of the fill feed: its topics, their messages with headers and key, and what the publisher
+ * and consumers do.
+ */
 import { BYTES32 } from '../../../engine/records/hex.js';
 import { RETENTION_MS, SIGNED_TOPIC_NAME, TOPIC_NAME } from '../kafka/topic-shape.js';
 import { PARTITIONS } from '../messages.js';

@@ -1,6 +1,6 @@
 /**
- * An example of each message, for the documents: the messages of one short history, which the engine decides here, so that digests and numbers are
- * those of a real one.
+ * An example of each message, for the documents: the messages of one short history, which the engine decides here, so
+ * that digests and numbers are those of a real one.
  */
 import { encodeCommand } from '../../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../../engine/records/commands.js';

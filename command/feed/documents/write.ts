@@ -1,6 +1,6 @@
 /**
- * Writes the published documents of the fill feed into docs/events, and the examples of its page: `npm run generate`. A test says when they are
- * not what the sources give.
+ * Writes the published documents of the fill feed into docs/events, and the examples of its page: `npm run generate`. A
+ * test says when they are not what the sources give.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,10 @@ import { MESSAGE_NAMES, publishedSchema, schemaFile } from './schemas.js';
 export const FOLDER = 'docs/events';
 export const PAGE = 'docs/events.md';
 
-/** The text of each file of the folder, by its name. A message's schema that was replaced by a newer version stays in the folder, and is not here. */
+/**
+ * The text of each file of the folder, by its name. A message's schema that was replaced by a newer version stays in
+ * the folder, and is not here.
+ */
 export function publishedFiles(): Readonly<Record<string, string>> {
   const text = (document: object) => `${JSON.stringify(document, undefined, 2)}\n`;
   return {
@@ -21,7 +24,10 @@ export function publishedFiles(): Readonly<Record<string, string>> {
   };
 }
 
-/** The page with each block of JSON, in the order of the messages' names, as the sources give it. Throws when it has another number of them. */
+/**
+ * The page with each block of JSON, in the order of the messages' names, as the sources give it. Throws when it has
+ * another number of them.
+ */
 export function pageWithExamples(page: string): string {
   const examples = Object.values(encodedExamples()).map(({ partition, key, headers, value }) => (
     written({ partition, key, headers, value: JSON.parse(value.toString()) as object })));

@@ -49,7 +49,10 @@ export interface CheckpointOptions extends Pick<OutboxSessionOptions, 'url' | 's
   readonly locks?: readonly string[];
 }
 
-/** Resolves when this process alone publishes. Throws OutboxUnavailable, as every later call does once its session has ended. */
+/**
+ * Resolves when this process alone publishes. Throws OutboxUnavailable, as every later call does once its session has
+ * ended.
+ */
 export async function openCheckpoints({ topic, locks = [`feed:${topic}`], ...options }: CheckpointOptions): Promise<HeldCheckpoints> {
   const session = await openSession({ ...options, name: 'feed', locks, schema: SCHEMA });
   return {
@@ -58,13 +61,21 @@ export async function openCheckpoints({ topic, locks = [`feed:${topic}`], ...opt
       if (row === undefined) return { position: FEED_START, newest: undefined };
       const markets = await session.query<{ market_id: string; chain_id: string }>(SQL.markets, [topic]);
       return {
-        position: positionOf(row.partitions, new Map(markets.map(({ market_id: marketId, chain_id: chainId }) => [marketId, Number(chainId)]))),
-        newest: row.position === null || row.digest === null ? undefined : { position: Number(row.position), digest: row.digest },
+        position: positionOf(
+          row.partitions,
+          new Map(markets.map(({ market_id: marketId, chain_id: chainId }) => [marketId, Number(chainId)])),
+        ),
+        newest: row.position === null || row.digest === null
+          ? undefined
+          : { position: Number(row.position), digest: row.digest },
       };
     },
     async save({ partitions, newest, opened }) {
       const markets = opened.map(({ marketId, chainId }) => ({ market_id: marketId, chain_id: chainId }));
-      await session.query(SQL.save, [topic, JSON.stringify(partitions), newest?.position ?? null, newest?.digest ?? null, JSON.stringify(markets)]);
+      await session.query(
+        SQL.save,
+        [topic, JSON.stringify(partitions), newest?.position ?? null, newest?.digest ?? null, JSON.stringify(markets)],
+      );
     },
     close: () => session.close(),
   };

@@ -1,4 +1,7 @@
-/** The client of a Kafka cluster: kafkajs with the settings under which it loses and doubles nothing, and which `close` really ends. */
+/**
+ * The client of a Kafka cluster: kafkajs with the settings under which it loses and doubles nothing, and which `close`
+ * really ends.
+ */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { Kafka, logLevel, type Admin, type Consumer, type EachBatchPayload, type ISocketFactoryArgs, type KafkaConfig, type Producer } from 'kafkajs';
@@ -58,8 +61,8 @@ export interface TopicReading {
   /** The consumer group, whose committed offsets say where to begin. */
   readonly group: string;
   /**
-   * Called for several partitions at once. More is read once all of their batches have been handled; with false a batch comes again. `alive`
-   * must be called at least every few seconds meanwhile.
+   * Called for several partitions at once. More is read once all of their batches have been handled; with false a batch
+   * comes again. `alive` must be called at least every few seconds meanwhile.
    */
   readonly handle: (batch: TopicBatch, alive: () => Promise<void>) => Promise<boolean>;
 }
@@ -70,11 +73,14 @@ export interface KafkaClient {
   /** The work, with the cluster's administration. While no broker answers, it waits. */
   administer<T>(work: (admin: Admin) => Promise<T>): Promise<T>;
   /**
-   * Sends the messages to their partitions, all or, where it rejects, perhaps some. While no broker answers it settles only by `close`. One call
-   * at a time: with several in flight kafkajs loses and doubles messages.
+   * Sends the messages to their partitions, all or, where it rejects, perhaps some. While no broker answers it settles
+   * only by `close`. One call at a time: with several in flight kafkajs loses and doubles messages.
    */
   send(topic: string, records: readonly OutgoingRecord[]): Promise<void>;
-  /** Reads as a member of the group. Resolves by `close`; rejects when the consumer has ended otherwise, and may then be begun again. */
+  /**
+   * Reads as a member of the group. Resolves by `close`; rejects when the consumer has ended otherwise, and may then be
+   * begun again.
+   */
   read(reading: TopicReading): Promise<void>;
   /** Ends everything at once: nothing is sent, read or tried again. Resolves within seconds. */
   close(): Promise<void>;
@@ -84,7 +90,10 @@ export interface KafkaClient {
 const RETRY = { initialRetryTime: 100, maxRetryTime: 1_000, retries: Number.MAX_SAFE_INTEGER };
 /** How long the brokers may take to make enough copies. */
 const ACKNOWLEDGE_MS = 8_000;
-/** `maxWaitTimeInMs` bounds how long a consumer takes to leave. A dead member's partitions stand still for the session's time. */
+/**
+ * `maxWaitTimeInMs` bounds how long a consumer takes to leave. A dead member's partitions stand still for the session's
+ * time.
+ */
 const CONSUMER = { sessionTimeout: 10_000, heartbeatInterval: 1_000, rebalanceTimeout: 15_000, maxWaitTimeInMs: 200 };
 const COMMIT_EVERY_MS = 1_000;
 const GOODBYE_MS = 2_000;
@@ -111,7 +120,8 @@ class OpenClient implements KafkaClient {
   constructor(private readonly options: KafkaOptions) {
     const { clientId, tls, user, requestTimeoutMs = 10_000 } = options;
     this.kafka = new Kafka({
-      clientId, retry: RETRY, requestTimeout: requestTimeoutMs, connectionTimeout: 3_000, authenticationTimeout: requestTimeoutMs,
+      clientId, retry: RETRY, requestTimeout: requestTimeoutMs, connectionTimeout: 3_000,
+      authenticationTimeout: requestTimeoutMs,
       // An empty list is the one answer that ends the tries of a client that nobody wants any more.
       brokers: () => this.closed ? [] : [...options.brokers],
       socketFactory: (args) => this.connect(args),
@@ -156,7 +166,8 @@ class OpenClient implements KafkaClient {
 
   async read({ topic, group, handle }: TopicReading): Promise<void> {
     const consumer = this.kafka.consumer({
-      groupId: group, ...CONSUMER, allowAutoTopicCreation: false, retry: { ...RETRY, restartOnFailure: () => Promise.resolve(false) },
+      groupId: group, ...CONSUMER, allowAutoTopicCreation: false,
+      retry: { ...RETRY, restartOnFailure: () => Promise.resolve(false) },
     });
     this.consumers.add(consumer);
     const crashed = new Promise<never>((_resolve, reject) => { consumer.on('consumer.crash', ({ payload: { error } }) => { reject(error); }); });
@@ -199,7 +210,8 @@ class OpenClient implements KafkaClient {
 
   private async openProducer(): Promise<Producer> {
     const producer = this.kafka.producer({
-      idempotent: true, maxInFlightRequests: 1, allowAutoTopicCreation: false, createPartitioner: () => ({ message }) => message.partition ?? 0,
+      idempotent: true, maxInFlightRequests: 1, allowAutoTopicCreation: false,
+      createPartitioner: () => ({ message }) => message.partition ?? 0,
     });
     producer.on('producer.network.request_timeout', ({ payload: { broker } }) => { this.timedOut(broker); });
     await producer.connect();
@@ -240,7 +252,10 @@ class OpenClient implements KafkaClient {
 
 /** Offsets are committed once per second: they only say where to begin looking. */
 async function handleBatch(
-  { batch: { topic, partition, messages, highWatermark }, heartbeat, resolveOffset, commitOffsetsIfNecessary, isRunning, isStale }: EachBatchPayload,
+  {
+    batch: { topic, partition, messages, highWatermark }, heartbeat, resolveOffset, commitOffsetsIfNecessary, isRunning,
+    isStale,
+  }: EachBatchPayload,
   { handle, committed }: { handle: TopicReading['handle']; committed: Map<number, number> },
 ): Promise<void> {
   const last = messages.at(-1);
@@ -253,5 +268,7 @@ async function handleBatch(
   const nowMs = performance.now();
   if (nowMs - (committed.get(partition) ?? -Infinity) < COMMIT_EVERY_MS) return;
   committed.set(partition, nowMs);
-  await commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset: String(BigInt(last.offset) + 1n) }] }] });
+  await commitOffsetsIfNecessary({ topics: [{
+    topic, partitions: [{ partition, offset: String(BigInt(last.offset) + 1n) }],
+  }] });
 }

@@ -1,4 +1,7 @@
-/** The fill feed by Kafka. What does not come that way, or not whole, comes from the log: its follower sees neither gaps nor repeats. */
+/**
+ * The fill feed by Kafka. What does not come that way, or not whole, comes from the log: its follower sees neither gaps
+ * nor repeats.
+ */
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
 import { decodeOutcome } from '../../../engine/records/codec.js';
 import { createBell, pause, retrying, type Backoff } from '../../../engine/waiting.js';
@@ -22,8 +25,8 @@ export interface KafkaFeedOptions {
   /** When nothing has come for so long, the log is asked whether there is something. Default 2 s. */
   readonly idleMs?: number;
   /**
-   * When nothing has come from a partition for so long, though other partitions go on, the log is asked whether there is something. Well above
-   * the time from one barrier to the next, and a message's normal delay. Default 30 s.
+   * When nothing has come from a partition for so long, though other partitions go on, the log is asked whether there
+   * is something. Well above the time from one barrier to the next, and a message's normal delay. Default 30 s.
    */
   readonly silentMs?: number;
 }
@@ -116,7 +119,10 @@ class FollowedFeed {
   /** How many outcomes there were at the last look while nothing came. */
   private seen = 0;
   private readonly told = new Map<string, number>();
-  /** The last look for silent partitions: when it was, how many outcomes there were, and from which partitions something has come since. */
+  /**
+   * The last look for silent partitions: when it was, how many outcomes there were, and from which partitions something
+   * has come since.
+   */
   private look = { atMs: -Infinity, length: 0 };
   private readonly heard = new Set<number>();
   /** Partitions whose messages were taken from the log, and from which nothing has come since. */
@@ -134,14 +140,17 @@ class FollowedFeed {
   /** What is next in all partitions is one batch. */
   async* take(batches: readonly TopicBatch[]): AsyncGenerator<FeedBatch> {
     for (let rest = byPartition(batches); rest.length > 0 && !this.following.signal.aborted;) {
-      const selected = rest.map(({ partition, records }) => ({ partition, records, ...selectNew(this.at(partition), records) }));
+      const selected = rest
+        .map(({ partition, records }) => ({ partition, records, ...selectNew(this.at(partition), records) }));
       for (const { repeats, unusable } of selected) {
         this.following.counts.repeats += repeats;
         for (const { kind, what } of unusable) this.alert(kind, `a message is left out, ${what}`);
       }
       yield* this.takeNext(selected);
       if (this.following.signal.aborted) return;
-      for (const { partition, messages, repeats } of selected) if (messages.length + repeats > 0) this.missed.delete(partition);
+      for (const {
+        partition, messages, repeats,
+      } of selected) if (messages.length + repeats > 0) this.missed.delete(partition);
       this.mended();
       rest = [];
       for (const { partition, records, gap } of selected) {
@@ -171,7 +180,10 @@ class FollowedFeed {
     yield* this.fromLog();
   }
 
-  /** Whatever the reason is why nothing comes: a broker or a publisher that is away, a topic that is gone, or nothing to tell. */
+  /**
+   * Whatever the reason is why nothing comes: a broker or a publisher that is away, a topic that is gone, or nothing to
+   * tell.
+   */
   async* whenIdle(): AsyncGenerator<FeedBatch> {
     // What was there at the last look has had its time to come.
     const due = this.seen;
@@ -183,13 +195,14 @@ class FollowedFeed {
   }
 
   /**
-   * A partition whose leader is away holds everything up, whatever comes from the others. One from which something comes is behind at most, and
-   * one that has nothing to tell is no problem.
+   * A partition whose leader is away holds everything up, whatever comes from the others. One from which something
+   * comes is behind at most, and one that has nothing to tell is no problem.
    */
   async* whenSilent(): AsyncGenerator<FeedBatch> {
     const { look: { atMs, length: due }, options: { silentMs = SILENT_MS } } = this;
     if (performance.now() - atMs < silentMs) return;
-    const silent = this.partitions.flatMap(({ position }, partition) => position < due && !this.heard.has(partition) ? [partition] : []);
+    const silent = this.partitions
+      .flatMap(({ position }, partition) => position < due && !this.heard.has(partition) ? [partition] : []);
     const comes = this.heard.size > 0;
     let found = false;
     if (silent.length > 0) {
@@ -226,7 +239,10 @@ class FollowedFeed {
     counts.problem = undefined;
   }
 
-  /** What was not given of the outcomes below a length, by default of all that there are now, and without `newer: false` what comes with it. */
+  /**
+   * What was not given of the outcomes below a length, by default of all that there are now, and without `newer: false`
+   * what comes with it.
+   */
   private async* fromLog(length?: number, { newer = true } = {}): AsyncGenerator<FeedBatch> {
     const { options: { logFeed }, following: { signal, counts } } = this;
     const end = length ?? await this.length();
@@ -244,7 +260,9 @@ class FollowedFeed {
     return waitForLog(() => this.options.log.length('outcomes'), this.following.signal);
   }
 
-  /** A digest covers everything before it, so the last message speaks for all. Undefined when the signal has aborted. */
+  /**
+   * A digest covers everything before it, so the last message speaks for all. Undefined when the signal has aborted.
+   */
   private async areOfThisHistory(messages: readonly SequencedMessage[]): Promise<boolean | undefined> {
     const last = messages.at(-1);
     if (last === undefined) return true;
@@ -329,7 +347,10 @@ function createArrivals() {
         await alive();
       }
     },
-    /** All batches that wait, up to those with enough messages; none when none has come for so long, or the signal has aborted. */
+    /**
+     * All batches that wait, up to those with enough messages; none when none has come for so long, or the signal has
+     * aborted.
+     */
     async next(signal: AbortSignal, idleMs: number): Promise<readonly Arrived[]> {
       if (waiting.length === 0) await bell.wait(signal, idleMs);
       if (signal.aborted) return [];
@@ -341,7 +362,10 @@ function createArrivals() {
   };
 }
 
-/** A batch that the consumer gave up comes again, and may wait beside the first: a partition's records are looked at together, in their order. */
+/**
+ * A batch that the consumer gave up comes again, and may wait beside the first: a partition's records are looked at
+ * together, in their order.
+ */
 function byPartition(batches: readonly TopicBatch[]): Pick<TopicBatch, 'partition' | 'records'>[] {
   const joined = new Map<number, TopicRecord[]>();
   for (const { partition, records } of batches) joined.set(partition, [...joined.get(partition) ?? [], ...records]);

@@ -1,4 +1,7 @@
-/** What of a topic's messages is new: decides, without input or output, which to give, which to drop, and where some are missing. */
+/**
+ * What of a topic's messages is new: decides, without input or output, which to give, which to drop, and where some are
+ * missing.
+ */
 import { MalformedRecord } from '../../../engine/records/codec.js';
 import { PARTITIONS, decodeMessage, partitionOf, type SequencedMessage } from '../messages.js';
 import type { PartitionPosition } from '../sequence.js';
@@ -11,7 +14,10 @@ export interface NewMessages {
   readonly repeats: number;
   /** Messages that were left out, since they are not this partition's; what they stood for shows as a gap. */
   readonly unusable: readonly Unusable[];
-  /** The messages before number `seq` are missing. `from` is the index of its record, which is to be looked at again once they are here. */
+  /**
+   * The messages before number `seq` are missing. `from` is the index of its record, which is to be looked at again
+   * once they are here.
+   */
   readonly gap?: { readonly from: number; readonly seq: number };
 }
 

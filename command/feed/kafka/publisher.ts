@@ -1,4 +1,7 @@
-/** Publishes the fill feed in a Kafka topic: one send in flight, a checkpoint after its acknowledgement, so that a crash only repeats messages. */
+/**
+ * Publishes the fill feed in a Kafka topic: one send in flight, a checkpoint after its acknowledgement, so that a crash
+ * only repeats messages.
+ */
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
 import { decodeOutcome } from '../../../engine/records/codec.js';
 import { orAborted, retrying, within, type Backoff } from '../../../engine/waiting.js';
@@ -63,8 +66,8 @@ const QUIET_SAVE_MS = 5_000;
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 
 /**
- * Publishes until the signal aborts; tells where it begins, and every step that has succeeded. Throws ForeignFeed, TopicRefused, MalformedRecord,
- * and what `encode` and `checkpoints` throw.
+ * Publishes until the signal aborts; tells where it begins, and every step that has succeeded. Throws ForeignFeed,
+ * TopicRefused, MalformedRecord, and what `encode` and `checkpoints` throw.
  */
 export async function* publish(options: PublishOptions): AsyncGenerator<PublishProgress, undefined> {
   const { client, topic, checkpoints, logFeed, report, signal } = options;
@@ -97,7 +100,9 @@ export async function* publish(options: PublishOptions): AsyncGenerator<PublishP
 /** The batch in parts that are sent at once; only the last one reaches as far as the batch. */
 export function partsOf({ messages, reached }: FeedBatch): FeedBatch[] {
   const parts: FeedBatch[] = [];
-  for (let from = 0; from < messages.length; from += SEND_MESSAGES) parts.push({ messages: messages.slice(from, from + SEND_MESSAGES) });
+  for (let from = 0; from < messages.length; from += SEND_MESSAGES) parts.push(
+    { messages: messages.slice(from, from + SEND_MESSAGES) },
+  );
   const last = parts.pop() ?? { messages: [] };
   return [...parts, reached === undefined ? last : { ...last, reached }];
 }
@@ -112,7 +117,9 @@ function openedIn(messages: readonly SequencedMessage[]): MarketOpenedMessage[] 
 }
 
 /** Resolves when the brokers have the messages. Throws the signal's reason, TopicRefused, and what `encode` throws. */
-async function send({ client, topic, encode, report, signal }: PublishOptions, messages: readonly SequencedMessage[]): Promise<void> {
+async function send(
+  { client, topic, encode, report, signal }: PublishOptions, messages: readonly SequencedMessage[],
+): Promise<void> {
   if (messages.length === 0) return;
   const records = await orAborted(encode(messages), signal);
   await retrying(() => orAborted(sendWhere({ client, topic, report }, records), signal), {
@@ -121,7 +128,9 @@ async function send({ client, topic, encode, report, signal }: PublishOptions, m
   });
 }
 
-/** kafkajs waits for a topic that is gone as it waits for a broker; so the topic is looked for while a send takes long. */
+/**
+ * kafkajs waits for a topic that is gone as it waits for a broker; so the topic is looked for while a send takes long.
+ */
 async function sendWhere({ client, topic, report }: Pick<PublishOptions, 'client' | 'topic' | 'report'>, records: readonly OutgoingRecord[]): Promise<void> {
   const sending = client.send(topic.topic, records).then(() => true);
   sending.catch(() => undefined);

@@ -1,4 +1,7 @@
-/** Keeps the fill feed published: of several processes one publishes, and begins again after every failure that can pass. */
+/**
+ * Keeps the fill feed published: of several processes one publishes, and begins again after every failure that can
+ * pass.
+ */
 import { LogUnavailable } from '../../../engine/log/log.js';
 import { startReactor, type StandBy } from '../../../engine/reactor.js';
 import type { Backoff } from '../../../engine/waiting.js';
@@ -30,12 +33,17 @@ export interface PublisherStatus {
   readonly sent: number;
   /** Why nothing can be published; undefined when it can. */
   readonly problem: string | undefined;
-  /** What of the topic is not as it must be, though messages can be published; undefined when nothing is known to be. */
+  /**
+   * What of the topic is not as it must be, though messages can be published; undefined when nothing is known to be.
+   */
   readonly topicProblem: string | undefined;
 }
 
 export interface Publisher {
-  /** Resolves when the publisher has ended after `signal`. Rejects with an error that trying again cannot help: ForeignFeed among them. */
+  /**
+   * Resolves when the publisher has ended after `signal`. Rejects with an error that trying again cannot help:
+   * ForeignFeed among them.
+   */
   readonly done: Promise<void>;
   status(): PublisherStatus;
 }
@@ -92,7 +100,8 @@ export function runPublisher(options: PublisherOptions): Publisher {
 }
 
 function canPass(error: unknown): error is Error {
-  return error instanceof OutboxUnavailable || error instanceof LogUnavailable || error instanceof TopicRefused || isOfKafka(error);
+  return error instanceof OutboxUnavailable || error instanceof LogUnavailable || error instanceof TopicRefused
+    || isOfKafka(error);
 }
 
 /** As an authorization that is missing. An operator may mend it. */

@@ -1,4 +1,7 @@
-/** What a topic of the fill feed is like, and how that differs from what the feed promises, with the command that mends each difference. */
+/**
+ * What a topic of the fill feed is like, and how that differs from what the feed promises, with the command that mends
+ * each difference.
+ */
 import { PARTITIONS } from '../messages.js';
 import type { Admin } from './client.js';
 
@@ -60,7 +63,9 @@ async function optionsOf(admin: Admin, topic: string): Promise<TopicShape['optio
 export function differences({ topic, replication, minInsync }: TopicOptions, shape: TopicShape): TopicDifference[] {
   const { options = new Map<string, string>() } = shape;
   const found: TopicDifference[] = [];
-  const differs = (what: string, required: string, { mend, tearsSequences = false }: { mend: string; tearsSequences?: boolean }): void => {
+  const differs = (
+    what: string, required: string, { mend, tearsSequences = false }: { mend: string; tearsSequences?: boolean },
+  ): void => {
     found.push({ text: `has ${what}, not ${required}: ${mend}`, tearsSequences });
   };
   if (shape.partitions !== PARTITIONS) {

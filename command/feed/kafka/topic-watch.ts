@@ -1,4 +1,7 @@
-/** Looks every minute whether a topic of the fill feed is still as the feed promises: others may change it while it is published. */
+/**
+ * Looks every minute whether a topic of the fill feed is still as the feed promises: others may change it while it is
+ * published.
+ */
 import { startRounds } from '../../../engine/reactor.js';
 import { orAborted, pause, steady } from '../../../engine/waiting.js';
 import type { Report } from '../../../engine/report.js';
@@ -16,7 +19,12 @@ const EVERY_MS = 60_000;
 
 /** Each difference is reported once, and again only after it was mended. */
 export function createTopicWatch(
-  { client, topic: options, report, everyMs = EVERY_MS }: { client: KafkaClient; topic: TopicOptions; report: Report; everyMs?: number },
+  { client, topic: options, report, everyMs = EVERY_MS }: {
+    client: KafkaClient;
+    topic: TopicOptions;
+    report: Report;
+    everyMs?: number;
+  },
 ): TopicWatch {
   const { topic } = options;
   let known: readonly string[] = [];
@@ -36,7 +44,8 @@ export function createTopicWatch(
   return {
     problem: () => known.length === 0 ? undefined : known.map((text) => `the Kafka topic ${topic} ${text}`).join('\n'),
     watch: (signal) => startRounds({
-      // While no broker answers, this waits. The publisher makes a topic that is gone again, and begins again when it may not.
+      // While no broker answers, this waits. The publisher makes a topic that is gone again, and begins again when it
+      // may not.
       async round() { heard(await orAborted(client.administer((admin) => shapeOf(admin, topic)), signal)); },
       rest: () => pause(everyMs, signal),
       backoff: steady(everyMs), who: `the watch of the Kafka topic ${topic}`, report, signal,

@@ -19,8 +19,8 @@ const LOOKS = 300;
 const LOOK_MS = 100;
 
 /**
- * Makes the topic where it is missing; says whether it was. Throws TopicRefused for a topic whose sequences would be torn, when the cluster has
- * too few brokers, and when they do not hear of the new topic.
+ * Makes the topic where it is missing; says whether it was. Throws TopicRefused for a topic whose sequences would be
+ * torn, when the cluster has too few brokers, and when they do not hear of the new topic.
  */
 export async function ensureTopic(client: KafkaClient, options: TopicOptions, lookMs = LOOK_MS): Promise<boolean> {
   const { topic, replication, minInsync } = options;
@@ -39,8 +39,8 @@ export async function ensureTopic(client: KafkaClient, options: TopicOptions, lo
       'unclean.leader.election.enable': 'false',
     }).map(([name, value]) => ({ name, value }));
     const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: replication, configEntries }];
-    // False where somebody was faster: most likely a try before, whose answer was lost. kafkajs' own wait for leaders ends with an error when the
-    // broker that it asks has not heard of the topic yet.
+    // False where somebody was faster: most likely a try before, whose answer was lost. kafkajs' own wait for leaders
+    // ends with an error when the broker that it asks has not heard of the topic yet.
     await admin.createTopics({ topics, waitForLeaders: false }).catch((error: unknown) => {
       throw isUnauthorized(error) ? new TopicRefused(topic, NO_RIGHT) : error;
     });

@@ -1,4 +1,7 @@
-/** Compares what the chain anchors of a history with this history, and passes over the anchors that the operators have named. */
+/**
+ * Compares what the chain anchors of a history with this history, and passes over the anchors that the operators have
+ * named.
+ */
 import type { ChainCursor } from '../../../engine/run/view.js';
 import type { Chain, Rpc } from '../../chain/chain.js';
 import type { Report } from '../../../engine/report.js';
@@ -9,20 +12,26 @@ export interface AnchorCheck {
   readonly chain: Chain;
   readonly rpc: Rpc;
   readonly cursor: () => ChainCursor | undefined;
-  /** The digest of the history at a position, once the history has reached it; undefined when the history never will. */
+  /**
+   * The digest of the history at a position, once the history has reached it; undefined when the history never will.
+   */
   readonly digestAt: (position: number) => Promise<string | undefined>;
   readonly now: () => number;
   readonly report: Report;
 }
 
-/** An anchor that differs from the history; `known` is the history's own digest at the position, undefined when there is none. */
+/**
+ * An anchor that differs from the history; `known` is the history's own digest at the position, undefined when there is
+ * none.
+ */
 interface FalseAnchor extends Anchor {
   readonly known: string | undefined;
 }
 
 /**
- * The facts that record the anchors which were passed over: those that differ from the history, in transactions that the chain's settings
- * name. Throws ForeignChain when another anchor differs. Anchors before the history's cursor were checked when they were recorded.
+ * The facts that record the anchors which were passed over: those that differ from the history, in transactions that
+ * the chain's settings name. Throws ForeignChain when another anchor differs. Anchors before the history's cursor were
+ * checked when they were recorded.
  */
 export async function checkAnchors(anchors: readonly Anchor[], check: AnchorCheck): Promise<readonly Fact[]> {
   const { chain, cursor, digestAt } = check;
@@ -30,7 +39,9 @@ export async function checkAnchors(anchors: readonly Anchor[], check: AnchorChec
   const differing: FalseAnchor[] = [];
   for (const anchor of anchors) {
     if (anchor.block < nextBlock || (anchor.block === nextBlock && anchor.logIndex < nextLog)) continue;
-    const known = anchor.position <= BigInt(Number.MAX_SAFE_INTEGER) ? await digestAt(Number(anchor.position)) : undefined;
+    const known = anchor.position <= BigInt(Number.MAX_SAFE_INTEGER)
+      ? await digestAt(Number(anchor.position))
+      : undefined;
     if (known !== anchor.digest) differing.push({ ...anchor, known });
   }
   const named = new Set(chain.passOverAnchors);
@@ -48,7 +59,9 @@ function passedOver(anchor: FalseAnchor, { chain: { chainId }, now, report }: An
   };
 }
 
-async function contradiction(anchor: FalseAnchor, others: readonly FalseAnchor[], { chain, rpc }: AnchorCheck): Promise<ForeignChain> {
+async function contradiction(
+  anchor: FalseAnchor, others: readonly FalseAnchor[], { chain, rpc }: AnchorCheck,
+): Promise<ForeignChain> {
   const { position, digest, txHash, block, known } = anchor;
   return new ForeignChain(chain, `transaction ${txHash} of ${await senderOf(txHash, rpc)} in block ${block} anchors digest ${digest} at position ${position}, `
     + `where the history has ${known ?? 'nothing'}`,

@@ -1,8 +1,14 @@
-/** What the settlement contract says of a fill, compared with the fill that the engine matched under its number. Pure: for indexer and audit. */
+/**
+ * What the settlement contract says of a fill, compared with the fill that the engine matched under its number. Pure:
+ * for indexer and audit.
+ */
 import type { FailFill, RecordTransfer } from '../../../engine/records/commands.js';
 import type { ChainEventArgs } from '../chain-events.js';
 
-/** A fill's orders by their hashes, its price in ticks, its size in 1e-6 shares and its cost in 1e-6 of the collateral; decimal. */
+/**
+ * A fill's orders by their hashes, its price in ticks, its size in 1e-6 shares and its cost in 1e-6 of the collateral;
+ * decimal.
+ */
 export interface FillTerms {
   readonly buyOrder: string;
   readonly sellOrder: string;
@@ -16,7 +22,9 @@ export type ChainFillTerms = Pick<FillTerms, 'buyOrder' | 'sellOrder'> & Partial
 
 export interface ChainFill {
   readonly terms: ChainFillTerms;
-  /** The shares that the fill has moved, as a fact of the event that moved them: recorded only where FillSettled is not. */
+  /**
+   * The shares that the fill has moved, as a fact of the event that moved them: recorded only where FillSettled is not.
+   */
   readonly moved: WithFact<RecordTransfer> | undefined;
 }
 
@@ -46,8 +54,9 @@ export function otherTerms(onChain: ChainFillTerms, matched: Partial<FillTerms>)
 const TERMS = ['buyOrder', 'sellOrder', 'price', 'size', 'cost'] as const;
 
 /**
- * The commands that record a fill which is not the history's: the shares that moved, and that the history's own fill of this number, if there is
- * one, can never be settled, since the contract has used the number up. That is nobody's fault, and no trader's other orders are pulled for it.
+ * The commands that record a fill which is not the history's: the shares that moved, and that the history's own fill of
+ * this number, if there is one, can never be settled, since the contract has used the number up. That is nobody's
+ * fault, and no trader's other orders are pulled for it.
  */
 export function passedOverFill(
   { at, fill, txHash, fact }: Pick<WithFact<FailFill>, 'at' | 'fill' | 'txHash' | 'fact'>, { moved }: Pick<ChainFill, 'moved'>,

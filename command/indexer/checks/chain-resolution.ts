@@ -1,10 +1,15 @@
-/** What the quick resolver says of a market's resolution, compared with what the engine decided. Pure: for indexer and audit. */
+/**
+ * What the quick resolver says of a market's resolution, compared with what the engine decided. Pure: for indexer and
+ * audit.
+ */
 import type { MarketOutcome } from '../../../engine/records/fields.js';
 import type { QuickMarket } from '../../../engine/run/view.js';
 import type { RawChainEvent } from '../../chain/block-range.js';
 import type { ChainEventArgs } from '../chain-events.js';
 
-/** By what a quick market is resolved: prices in 1e-8 USD and their times of publication in Unix seconds, all decimal. */
+/**
+ * By what a quick market is resolved: prices in 1e-8 USD and their times of publication in Unix seconds, all decimal.
+ */
 export interface ResolutionTerms {
   readonly startPrice: string;
   readonly startPublishTime: string;
@@ -37,19 +42,25 @@ export function chainResolution(args: ChainEventArgs['QuickMarketResolved'], { t
   return {
     marketId, txHash, block, logIndex,
     terms: {
-      startPrice: String(startPrice), startPublishTime: String(startPublishTime), endPrice: String(endPrice), endPublishTime: String(endPublishTime),
+      startPrice: String(startPrice), startPublishTime: String(startPublishTime), endPrice: String(endPrice),
+      endPublishTime: String(endPublishTime),
       winningOutcome: Number(winningOutcome),
     },
   };
 }
 
 /**
- * Undefined when the chain resolved a quick market by what the engine had decided. `paid` is the outcome that the condition pays, `onChain` the
- * resolver's event in the same block. A market that was resolved before the engine had decided it is told, too: only the exchange's own decision
- * makes it resolve a market, so somebody else did, by prices that no history shows. Not for markets that are paid half to half.
+ * Undefined when the chain resolved a quick market by what the engine had decided. `paid` is the outcome that the
+ * condition pays, `onChain` the resolver's event in the same block. A market that was resolved before the engine had
+ * decided it is told, too: only the exchange's own decision makes it resolve a market, so somebody else did, by prices
+ * that no history shows. Not for markets that are paid half to half.
  */
 export function otherResolution(
-  { paid, onChain, decided }: { readonly paid: MarketOutcome; readonly onChain: ChainResolution | undefined; readonly decided: QuickDecision },
+  { paid, onChain, decided }: {
+    readonly paid: MarketOutcome;
+    readonly onChain: ChainResolution | undefined;
+    readonly decided: QuickDecision;
+  },
 ): OtherResolution | undefined {
   const { strike, end, outcome } = decided;
   const known = { ...pricedAt('start', strike), ...pricedAt('end', end), winningOutcome: outcome };

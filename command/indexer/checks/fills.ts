@@ -1,4 +1,7 @@
-/** Compares the fills that the chain has settled or refused with those that the engine matched, and passes over those that operators have named. */
+/**
+ * Compares the fills that the chain has settled or refused with those that the engine matched, and passes over those
+ * that operators have named.
+ */
 import type { ChainCursor, EngineView, MatchedFill } from '../../../engine/run/view.js';
 import type { Chain, Rpc } from '../../chain/chain.js';
 import type { Report } from '../../../engine/report.js';
@@ -29,9 +32,10 @@ interface FalseFill {
 }
 
 /**
- * The facts, where a false fill in a transaction that the chain's settings name is recorded as what it is (`passedOverFill`). So is a fill whose
- * number the engine has not given yet, since a fill that gets it in the next moment must not be taken for settled, or has given to a fill of another
- * chain. Throws ForeignChain when another fill is false. Fills before the history's cursor were checked when they were recorded.
+ * The facts, where a false fill in a transaction that the chain's settings name is recorded as what it is
+ * (`passedOverFill`). So is a fill whose number the engine has not given yet, since a fill that gets it in the next
+ * moment must not be taken for settled, or has given to a fill of another chain. Throws ForeignChain when another fill
+ * is false. Fills before the history's cursor were checked when they were recorded.
  */
 export async function checkFills(facts: readonly Fact[], check: FillCheck): Promise<readonly Fact[]> {
   const { chain: { chainId, passOverFills }, view, report } = check;
@@ -40,7 +44,8 @@ export async function checkFills(facts: readonly Fact[], check: FillCheck): Prom
   if (fills.some((fact) => matchOf(fact) === undefined)) await check.caughtUp();
   // From here on nothing is waited for: what an indexer elsewhere records meanwhile moves the cursor, too.
   const { nextBlock, nextLog } = check.cursor() ?? { nextBlock: 0, nextLog: 0 };
-  const isNew = ({ command: { fact: { block, logIndex } } }: Fact) => block > nextBlock || (block === nextBlock && logIndex >= nextLog);
+  const isNew = ({ command: { fact: { block, logIndex } } }: Fact) => (
+    block > nextBlock || (block === nextBlock && logIndex >= nextLog));
   const unmatched = fills.filter((fact) => isNew(fact) && matchOf(fact) === undefined);
   const falseFills = fills.filter(isNew).flatMap((fact): FalseFill[] => {
     const matched = matchOf(fact);
@@ -82,7 +87,9 @@ function unmatchedText(chainId: number, unmatched: readonly FillFact[]): string 
     + 'Was the history restored from an old copy, or is the operator\'s key used elsewhere? Fills that get these numbers on this chain cannot be settled';
 }
 
-async function contradiction(falseFill: FalseFill, others: readonly FalseFill[], { chain, rpc }: FillCheck): Promise<ForeignChain> {
+async function contradiction(
+  falseFill: FalseFill, others: readonly FalseFill[], { chain, rpc }: FillCheck,
+): Promise<ForeignChain> {
   const { fact: { command }, differing } = falseFill;
   const { kind, fill, txHash, fact: { block } } = command;
   const places = others.map(({ fact: { command: each } }) => ({ txHash: each.txHash, block: each.fact.block }));

@@ -1,4 +1,7 @@
-/** Compares the resolutions of quick markets on the chain with what the engine decided. They count all the same: the chain has paid by them. */
+/**
+ * Compares the resolutions of quick markets on the chain with what the engine decided. They count all the same: the
+ * chain has paid by them.
+ */
 import type { ChainCursor, EngineView } from '../../../engine/run/view.js';
 import type { Report } from '../../../engine/report.js';
 import type { Fact, FactCommand, Facts } from '../facts.js';
@@ -36,15 +39,17 @@ export function gatherContradicted(check: ResolutionCheck & { readonly report: R
 }
 
 /**
- * A text by market id for each resolution that contradicts the engine's own decision, or that came before there was one. Resolutions before
- * the history's cursor were compared when they were recorded: the engine does not keep what it decided of them.
+ * A text by market id for each resolution that contradicts the engine's own decision, or that came before there was
+ * one. Resolutions before the history's cursor were compared when they were recorded: the engine does not keep what it
+ * decided of them.
  */
 export async function contradictedResolutions(
   { facts, resolutions }: Pick<Facts, 'facts' | 'resolutions'>, { chain: { chainId }, cursor, view, caughtUp }: ResolutionCheck,
 ): Promise<ReadonlyMap<string, string>> {
   const opened = new Set(facts.flatMap(({ command }) => command.kind === 'OpenMarket' && command.quick !== undefined ? [command.marketId] : []));
   const newDecision = (marketId: string) => opened.has(marketId) ? UNDECIDED : undefined;
-  const decisionOf = (marketId: string): QuickDecision | undefined => view.quickMarket(marketId)?.quick ?? newDecision(marketId);
+  const decisionOf = (marketId: string): QuickDecision | undefined => (
+    view.quickMarket(marketId)?.quick ?? newDecision(marketId));
   const resolves = facts.flatMap(({ command }: Fact): Resolve[] => command.kind === 'ResolveMarket' ? [command] : []);
   if (resolves.some(({ marketId }) => isOpen(decisionOf(marketId)))) await caughtUp();
   const { nextBlock, nextLog } = cursor() ?? { nextBlock: 0, nextLog: 0 };

@@ -1,4 +1,7 @@
-/** Binance's prices in USDT, taken for USD: the 1-second ticker of its WebSocket streams, and candles of a second for gaps. */
+/**
+ * Binance's prices in USDT, taken for USD: the 1-second ticker of its WebSocket streams, and candles of a second for
+ * gaps.
+ */
 import { BadMessage, decimalE8, jsonObject, listOf, objectOf, positive, shown, timeMs, type Observation } from '../observation.js';
 import type { PriceSource } from '../price-source.js';
 import { ProviderFailure } from './failure.js';
@@ -61,7 +64,10 @@ function tickerOf({ text }: StreamMessage, assetOf: ReadonlyMap<string, string>)
   return [{ asset, source: 'binance', priceE8: positive(decimalE8(price)), publishedAtMs: timeMs(atMs) }];
 }
 
-/** [open time, open, high, low, close, volume, close time, quote volume, number of trades, …]. Without a trade the prices are those of before. */
+/**
+ * [open time, open, high, low, close, volume, close time, quote volume, number of trades, …]. Without a trade the
+ * prices are those of before.
+ */
 function candleOf([openMs, open, , , , , , , trades]: readonly unknown[], asset: string): Observation[] {
   return trades === 0 ? [] : [{ asset, source: 'binance', priceE8: positive(decimalE8(open)), publishedAtMs: timeMs(openMs) }];
 }

@@ -11,7 +11,10 @@ export interface EventStreamOptions {
   readonly access: ProviderAccess;
 }
 
-/** A wait that the provider proposes for reconnecting (`retry:`) is ignored: the pauses of the standing stream are longer. */
+/**
+ * A wait that the provider proposes for reconnecting (`retry:`) is ignored: the pauses of the standing stream are
+ * longer.
+ */
 export function eventStreamTransport({ url, access }: EventStreamOptions): Transport {
   return async (connection) => {
     const response = await responseOf(access, { url, accept: 'text/event-stream', signal: connection.signal });

@@ -9,7 +9,9 @@ export class ProviderFailure extends Error {
   /** Only the operator can help: the key is wrong. */
   readonly forOperator: boolean;
 
-  constructor(text: string, { waitMs = 0, forOperator = false }: { readonly waitMs?: number; readonly forOperator?: boolean } = {}) {
+  constructor(
+    text: string, { waitMs = 0, forOperator = false }: { readonly waitMs?: number; readonly forOperator?: boolean } = {},
+  ) {
     super(text);
     this.waitMs = waitMs;
     this.forOperator = forOperator;
@@ -39,7 +41,9 @@ export function failureOf({ status, retryAfter, text, nowMs }: RefusedAnswer): P
   const said = `answers HTTP ${status}${text.trim() === '' ? '' : ` (${shown(text.trim())})`}`;
   if (REFUSED.includes(status)) return new ProviderFailure(`${said}: check its key`, { waitMs: REFUSED_MS, forOperator: true });
   const askedMs = retryAfterMs(retryAfter, nowMs);
-  return new ProviderFailure(said, { waitMs: Math.min(LONGEST_WAIT_MS, askedMs ?? (LIMITED.includes(status) ? LIMITED_MS : 0)) });
+  return new ProviderFailure(
+    said, { waitMs: Math.min(LONGEST_WAIT_MS, askedMs ?? (LIMITED.includes(status) ? LIMITED_MS : 0)) },
+  );
 }
 
 /** Retry-After is a number of seconds or a date. */

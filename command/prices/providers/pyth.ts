@@ -26,12 +26,15 @@ export function createPyth({ key, feeds, ...options }: PythOptions): PriceSource
     ...options, name: 'pyth', assets: [...assetOf.values()], access,
     read: (message) => read(updateOf(message)),
     transport: eventStreamTransport({ url: `${url}/v2/updates/price/stream?${query([...assetOf.keys()])}`, access }),
-    /** At most one: the first at or after `fromMs`. Each second would be a request, and ten in ten seconds are allowed. */
+    /**
+     * At most one: the first at or after `fromMs`. Each second would be a request, and ten in ten seconds are allowed.
+     */
     async since(get, asset, { fromMs, toMs }) {
       const id = feeds[asset];
       if (id === undefined) return [];
       const found = read(objectOf(await get(`${url}/v2/updates/price/${Math.ceil(fromMs / 1_000)}?${query([id])}`)));
-      return found.filter((each) => each.asset === asset && each.publishedAtMs >= fromMs && each.publishedAtMs <= toMs).slice(0, 1);
+      return found.filter((each) => each.asset === asset && each.publishedAtMs >= fromMs && each.publishedAtMs <= toMs)
+        .slice(0, 1);
     },
   });
 }
@@ -40,7 +43,10 @@ function query(ids: readonly string[]): string {
   return `${ids.map((id) => `ids[]=${id}`).join('&')}&parsed=true`;
 }
 
-/** An event named `error` tells what the server has to say, for example that a day is over; the server closes the stream itself if it must. */
+/**
+ * An event named `error` tells what the server has to say, for example that a day is over; the server closes the stream
+ * itself if it must.
+ */
 function updateOf({ event, text }: StreamMessage): Readonly<Record<string, unknown>> {
   if (event === 'error') throw new BadMessage(`says: ${shown(text)}`);
   return event === undefined || event === 'message' ? jsonObject(text) : { parsed: [] };

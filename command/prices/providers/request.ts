@@ -1,4 +1,6 @@
-/** Single requests to a provider over HTTP, with a deadline, a largest answer, and rest when the provider asks for it. */
+/**
+ * Single requests to a provider over HTTP, with a deadline, a largest answer, and rest when the provider asks for it.
+ */
 import { orAborted } from '../../../engine/waiting.js';
 import { readBounded, reasonOf } from '../../chain/http-answer.js';
 import { BadMessage, shown } from '../observation.js';
@@ -27,7 +29,10 @@ export interface RequestOptions {
   readonly signal: AbortSignal;
 }
 
-/** A function that gets a URL and resolves with the JSON value there. It rejects with ProviderFailure, and with BadMessage for anything but JSON. */
+/**
+ * A function that gets a URL and resolves with the JSON value there. It rejects with ProviderFailure, and with
+ * BadMessage for anything but JSON.
+ */
 export function createRequests({ access, withinMs, signal }: RequestOptions): (url: string) => Promise<unknown> {
   let restUntilMs = 0;
 
@@ -63,8 +68,13 @@ export interface ProviderQuestion {
   readonly signal: AbortSignal;
 }
 
-/** The provider's answer with status 200. Redirects are not followed: they would carry the key elsewhere. Throws ProviderFailure. */
-export async function responseOf({ fetch, headers, conceal, now }: ProviderAccess, { url, accept, signal }: ProviderQuestion): Promise<Response> {
+/**
+ * The provider's answer with status 200. Redirects are not followed: they would carry the key elsewhere. Throws
+ * ProviderFailure.
+ */
+export async function responseOf(
+  { fetch, headers, conceal, now }: ProviderAccess, { url, accept, signal }: ProviderQuestion,
+): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(url, { headers: { ...headers, accept }, signal, redirect: 'error' });

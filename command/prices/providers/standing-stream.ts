@@ -31,8 +31,8 @@ export interface StreamOptions {
   readonly assets: readonly string[];
   readonly transport: Transport;
   /**
-   * The prices in a message; none in messages of types that nobody knows. Throws BadMessage for a message that cannot be used, and
-   * ProviderFailure to end the connection.
+   * The prices in a message; none in messages of types that nobody knows. Throws BadMessage for a message that cannot
+   * be used, and ProviderFailure to end the connection.
    */
   readonly read: (message: StreamMessage) => readonly Observation[];
   readonly ports: Omit<SourcePorts, 'fetch'>;
@@ -52,7 +52,8 @@ export interface StreamTimings {
 }
 
 export const STREAM_TIMINGS: StreamTimings = {
-  backoff: { firstMs: 500, longestMs: 30_000 }, silenceMs: 10_000, priceSilenceMs: 60_000, lastingMs: 10_000, requestMs: 5_000,
+  backoff: { firstMs: 500, longestMs: 30_000 }, silenceMs: 10_000, priceSilenceMs: 60_000, lastingMs: 10_000,
+  requestMs: 5_000,
 };
 
 /** Far more than any message that has prices. */
@@ -64,7 +65,9 @@ export interface StandingStream {
   health(): SourceHealth;
 }
 
-/** A lost connection is replaced without a word while that succeeds at once: providers end every connection after a day. */
+/**
+ * A lost connection is replaced without a word while that succeeds at once: providers end every connection after a day.
+ */
 export function createStandingStream(options: StreamOptions): StandingStream {
   const { ports: { random, pause }, timings } = options;
   const closing = new AbortController();
@@ -170,7 +173,9 @@ function asFailure(error: unknown): ProviderFailure {
 /** What is known of the stream, and what has been reported of it: each problem once, and its end. */
 function createRecord({ name, ports: { now, report } }: StreamOptions) {
   let reported: string | undefined;
-  let health: SourceHealth = { connected: false, connections: 0, lastHeardMs: undefined, badMessages: 0, problem: undefined };
+  let health: SourceHealth = {
+    connected: false, connections: 0, lastHeardMs: undefined, badMessages: 0, problem: undefined,
+  };
   const set = (part: Partial<SourceHealth>): void => { health = { ...health, ...part }; };
   return {
     health: () => health,

@@ -20,7 +20,9 @@ export interface Provider extends ProviderOptions {
   readonly transport: Transport;
   readonly read: (message: StreamMessage) => readonly Observation[];
   /** As PriceSource.observationsSince; `get` resolves with the JSON value at a URL. */
-  readonly since: (get: (url: string) => Promise<unknown>, asset: string, span: TimeSpan) => Promise<readonly Observation[]>;
+  readonly since: (
+    get: (url: string) => Promise<unknown>, asset: string, span: TimeSpan,
+  ) => Promise<readonly Observation[]>;
 }
 
 export function createStreamedSource(provider: Provider): PriceSource {

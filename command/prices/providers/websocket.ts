@@ -15,7 +15,9 @@ export interface WebSocketOptions {
 export function webSocketTransport({ url, greeting, now }: WebSocketOptions): Transport {
   return ({ signal, opened, heard, alive }) => new Promise<never>((_, reject) => {
     let failure: ProviderFailure | undefined;
-    const socket = new WebSocket(url, { maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false, followRedirects: false });
+    const socket = new WebSocket(
+      url, { maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false, followRedirects: false },
+    );
     const leave = (): void => { socket.terminate(); };
     signal.addEventListener('abort', leave, { once: true });
     if (signal.aborted) leave();

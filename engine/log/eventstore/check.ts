@@ -1,16 +1,21 @@
 /**
- * What makes a stream unusable although the server answers: records that it hides or has lost, and events of others; and whether the user may
- * append. A server goes on with a stream whose beginning it hides: appends are accepted behind the hidden part, and nobody could replay them.
+ * What makes a stream unusable although the server answers: records that it hides or has lost, and events of others;
+ * and whether the user may append. A server goes on with a stream whose beginning it hides: appends are accepted behind
+ * the hidden part, and nobody could replay them.
  */
 import {
-  BACKWARDS, END, FORWARDS, START, WrongExpectedVersionError, binaryEvent, type EventStoreDBClient, type ReadRevision, type ResolvedEvent,
+  BACKWARDS, END, FORWARDS, START, WrongExpectedVersionError, binaryEvent, type EventStoreDBClient, type ReadRevision,
+  type ResolvedEvent,
 } from '@eventstore/db-client';
 import { randomUUID } from 'node:crypto';
 import { UnusableLog } from '../log.js';
 import type { EventStoreConnection } from './connection.js';
 import { explained, isMissingRight, isMissingStream, isNotLeader, type StreamPlace } from './faults.js';
 
-/** A revision that no stream reaches: an append that expects it is refused with the stream's last revision, and writes nothing. */
+/**
+ * A revision that no stream reaches: an append that expects it is refused with the stream's last revision, and writes
+ * nothing.
+ */
 const BEYOND_ALL = BigInt(Number.MAX_SAFE_INTEGER);
 /** `$tb` of a deleted stream, as JavaScript reads 2^63 - 1. */
 const DELETED = 2 ** 63;
@@ -28,8 +33,9 @@ interface Question {
 }
 
 /**
- * Throws UnusableLog when the stream does not begin with its record 0, when its metadata hides records or will do so, when it has none and
- * had `knownLength`, and when it was deleted for good; LogRefused when the user may not read it. Metadata that the user may not read is left out.
+ * Throws UnusableLog when the stream does not begin with its record 0, when its metadata hides records or will do so,
+ * when it has none and had `knownLength`, and when it was deleted for good; LogRefused when the user may not read it.
+ * Metadata that the user may not read is left out.
  */
 export async function checkHistory(question: Question, knownLength: number): Promise<void> {
   const { place: { stream, name } } = question;
@@ -48,12 +54,16 @@ export async function checkHistory(question: Question, knownLength: number): Pro
 }
 
 /**
- * Throws LogRefused when the server does not take an append of `bytes` bytes from the user, UnusableLog when the stream has records that
- * cannot be found. Writes nothing.
+ * Throws LogRefused when the server does not take an append of `bytes` bytes from the user, UnusableLog when the stream
+ * has records that cannot be found. Writes nothing.
  */
-export async function checkAppend(question: Question & { readonly reading: EventStoreConnection }, bytes: number): Promise<void> {
+export async function checkAppend(
+  question: Question & { readonly reading: EventStoreConnection }, bytes: number,
+): Promise<void> {
   const { over, place, reading, timeoutMs } = question;
-  const length = await byTheLeader(() => over.answered(timeoutMs, (client) => lengthByRefusal(client, place.name, bytes))).catch((error: unknown) => {
+  const length = await byTheLeader(() => over.answered(
+    timeoutMs, (client) => lengthByRefusal(client, place.name, bytes),
+  )).catch((error: unknown) => {
     throw explained(error, place, 'append');
   });
   if (length === 0) return;
@@ -66,7 +76,9 @@ export async function checkAppend(question: Question & { readonly reading: Event
 async function lengthByRefusal(client: EventStoreDBClient, name: string, bytes: number): Promise<number> {
   const event = binaryEvent({ id: randomUUID(), type: RECORD_TYPE, data: Buffer.alloc(bytes) });
   try {
-    await client.appendToStream(name, event, { expectedRevision: BEYOND_ALL, requiresLeader: true, deadline: NEVER_MS });
+    await client.appendToStream(
+      name, event, { expectedRevision: BEYOND_ALL, requiresLeader: true, deadline: NEVER_MS },
+    );
   } catch (error) {
     if (!(error instanceof WrongExpectedVersionError)) throw error;
     return typeof error.actualVersion === 'bigint' && error.actualVersion >= 0n ? Number(error.actualVersion) + 1 : 0;
@@ -75,7 +87,9 @@ async function lengthByRefusal(client: EventStoreDBClient, name: string, bytes: 
 }
 
 /** The revision of the stream's first or last event that can be read; undefined when there is none. */
-async function revisionAt({ over, place, timeoutMs }: Question, direction: Direction, from: ReadRevision): Promise<number | undefined> {
+async function revisionAt(
+  { over, place, timeoutMs }: Question, direction: Direction, from: ReadRevision,
+): Promise<number | undefined> {
   const ask = () => over.answered(timeoutMs, (client) => oneEvent(client, place.name, direction, from));
   const event = await byTheLeader(ask).catch((error: unknown) => { throw explained(error, place, 'read'); });
   if (event === undefined) return undefined;
@@ -108,7 +122,9 @@ async function byTheLeader<T>(ask: () => Promise<T>): Promise<T> {
 type Event = NonNullable<ResolvedEvent['event']>;
 type Direction = typeof FORWARDS | typeof BACKWARDS;
 
-async function oneEvent(client: EventStoreDBClient, name: string, direction: Direction, fromRevision: ReadRevision): Promise<Event | undefined> {
+async function oneEvent(
+  client: EventStoreDBClient, name: string, direction: Direction, fromRevision: ReadRevision,
+): Promise<Event | undefined> {
   const reading = client.readStream(name, { direction, fromRevision, maxCount: 1, requiresLeader: true });
   reading.on('error', () => undefined);
   let found: Event | undefined;

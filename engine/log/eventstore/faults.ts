@@ -1,4 +1,7 @@
-/** What an error of the EventStoreDB client means: its errors are told apart by their `type`, raw gRPC errors by their `code`. */
+/**
+ * What an error of the EventStoreDB client means: its errors are told apart by their `type`, raw gRPC errors by their
+ * `code`.
+ */
 import { messageOf } from '../../report.js';
 import { BrokenSequence, LogRefused, MAX_APPEND_BYTES, UnusableLog, type Stream } from '../log.js';
 
@@ -19,7 +22,10 @@ export class NotSent extends Error {
 }
 
 interface ClientError {
-  /** The client's name for what the server answered. Raw errors of gRPC, as at the first call on a server that is down, have none. */
+  /**
+   * The client's name for what the server answered. Raw errors of gRPC, as at the first call on a server that is down,
+   * have none.
+   */
   readonly type?: string;
   /** gRPC's. */
   readonly code?: number;
@@ -39,8 +45,8 @@ const FINAL = ['access-denied', 'stream-deleted', 'maximum-append-size-exceeded'
 const EVENT_TOO_LARGE = /maximum append event size/i;
 
 /**
- * Whether the server may have carried out the append. The text of an error proves nothing: calls that were sent end with "No connection
- * established", too, when their connection breaks.
+ * Whether the server may have carried out the append. The text of an error proves nothing: calls that were sent end
+ * with "No connection established", too, when their connection breaks.
  */
 export function maybeWritten(error: unknown): boolean {
   return !(error instanceof NotSent) && !(error instanceof LogRefused) && !isRefusal(error);
@@ -91,8 +97,8 @@ export interface StreamPlace {
 }
 
 /**
- * The error of a call about a stream, explained where somebody must act: UnusableLog for a stream that was deleted for good, LogRefused for a
- * missing right, a wrong user or a limit. Other errors as they are.
+ * The error of a call about a stream, explained where somebody must act: UnusableLog for a stream that was deleted for
+ * good, LogRefused for a missing right, a wrong user or a limit. Other errors as they are.
  */
 export function explained(error: unknown, { stream, name }: StreamPlace, call: 'read' | 'append'): unknown {
   const refused = (message: string): LogRefused => new LogRefused(message, { cause: error });

@@ -1,4 +1,7 @@
-/** Asks an EventStoreDB, over connections of its own, whether a log in it can be used: for a start, which has no handle on the log yet. */
+/**
+ * Asks an EventStoreDB, over connections of its own, whether a log in it can be used: for a start, which has no handle
+ * on the log yet.
+ */
 import type { Stream } from '../log.js';
 import type { EventStore } from './client.js';
 import { parseEventStoreUrl } from './url.js';

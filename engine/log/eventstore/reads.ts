@@ -24,7 +24,9 @@ export async function readLength(over: EventStoreConnection, place: StreamPlace,
 }
 
 /** The events, read to the end of the answer; limited by the silence between two of them. */
-export async function readEvents(over: EventStoreConnection, place: StreamPlace, options: ReadOptions, ms: number): Promise<LogRecord[]> {
+export async function readEvents(
+  over: EventStoreConnection, place: StreamPlace, options: ReadOptions, ms: number,
+): Promise<LogRecord[]> {
   let stream: StreamingRead<ResolvedEvent> | undefined;
   try {
     return await over.answered(ms, async (client, heard) => {
@@ -45,9 +47,14 @@ export async function* subscription(over: EventStoreConnection, { place, from, s
 }): AsyncGenerator<LogRecord[]> {
   const client = over.client();
   const subscribed = client.subscribeToStream(
-    place.name, { fromRevision: from === 0 ? START : BigInt(from - 1), requiresLeader: true }, { highWaterMark: BATCH_RECORDS });
+    place.name, { fromRevision: from === 0 ? START : BigInt(from - 1), requiresLeader: true },
+    { highWaterMark: BATCH_RECORDS });
   subscribed.on('error', (error) => { over.failed(client, error); });
-  const stop = (): void => { void subscribed.unsubscribe().catch(() => undefined).then(() => { subscribed.destroy(); }); };
+  const stop = (): void => {
+    void subscribed.unsubscribe().catch(() => undefined).then(
+      () => { subscribed.destroy(); },
+    );
+  };
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
@@ -69,7 +76,9 @@ export async function* subscription(over: EventStoreConnection, { place, from, s
 }
 
 /** Reads a whole answer. When a page is full, the rest is cancelled and what is still on its way is dropped. */
-async function collect(stream: StreamingRead<ResolvedEvent>, place: StreamPlace, heard: () => void): Promise<LogRecord[]> {
+async function collect(
+  stream: StreamingRead<ResolvedEvent>, place: StreamPlace, heard: () => void,
+): Promise<LogRecord[]> {
   const records: LogRecord[] = [];
   let bytes = 0;
   let foreign: unknown;

@@ -20,7 +20,9 @@ export interface StandingSubscriptionOptions {
 
 const AFTER_LOSSES = { firstMs: 20, longestMs: 2_000 };
 
-export function createStandingSubscription({ subscribe, received, random, pause: rest = pause }: StandingSubscriptionOptions): StandingSubscription {
+export function createStandingSubscription({
+  subscribe, received, random, pause: rest = pause,
+}: StandingSubscriptionOptions): StandingSubscription {
   const closing = new AbortController();
   const { signal } = closing;
   let waking = new AbortController();

@@ -1,7 +1,10 @@
 /** The URL of a log in EventStoreDB (KurrentDB): `esdb://user:password@host:port?tls=true&streamPrefix=exchange`. */
 
 export interface EventStoreAddress {
-  /** `host:port` of each node. One without `discover` is the server itself; otherwise the cluster's members are asked for the leader. */
+  /**
+   * `host:port` of each node. One without `discover` is the server itself; otherwise the cluster's members are asked
+   * for the leader.
+   */
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
   readonly discover: boolean;
   readonly tls: boolean;
@@ -14,7 +17,10 @@ export interface EventStoreAddress {
   readonly streamPrefix: string;
 }
 
-/** The URL names no log in EventStoreDB. The message says what is wrong without showing the URL, which may hold a password. */
+/**
+ * The URL names no log in EventStoreDB. The message says what is wrong without showing the URL, which may hold a
+ * password.
+ */
 export class BadEventStoreUrl extends Error {
   constructor(what: string) {
     super(`${what}; give esdb://user:password@host:2113, esdb+discover://user:password@host:2113 for a cluster, or esdb://host:2113?tls=false`);
@@ -39,7 +45,10 @@ export function namesEventStore(url: string): boolean {
   return SCHEME.test(url);
 }
 
-/** Parses it here, since the client's own parser puts the whole URL into its errors and warnings. Throws BadEventStoreUrl. */
+/**
+ * Parses it here, since the client's own parser puts the whole URL into its errors and warnings. Throws
+ * BadEventStoreUrl.
+ */
 export function parseEventStoreUrl(url: string): EventStoreAddress {
   const scheme = SCHEME.exec(url);
   const parts = PARTS.exec(scheme === null ? '' : url.slice(scheme[0].length))?.groups;

@@ -1,5 +1,6 @@
 /**
- * The log in memory, for tests and simulations. Handles of one store see the same records, like processes that share a database.
+ * The log in memory, for tests and simulations. Handles of one store see the same records, like processes that share a
+ * database.
  */
 import { createBell, type Bell } from '../../waiting.js';
 import { checkAppend, checkPosition, createAppender, LOST, TAKEN, type Attempted, type AppendPlace } from '../appender.js';
@@ -17,7 +18,10 @@ export function createMemoryStore(): MemoryStore {
   return { records: { commands: [], outcomes: [] }, grown: createBell() };
 }
 
-/** The connection between a handle and its store: makes the store attempt an append, and returns the answer. Throws AttemptFailed. */
+/**
+ * The connection between a handle and its store: makes the store attempt an append, and returns the answer. Throws
+ * AttemptFailed.
+ */
 export type MemoryLink = (attempt: () => Attempted, timeoutMs: number) => Promise<Attempted>;
 
 export interface MemoryLogOptions extends Omit<LogOptions, 'pollMs'> {
@@ -99,12 +103,17 @@ export function createMemoryLog(store: MemoryStore = createMemoryStore(), option
   };
 }
 
-/** Writes the batch at exactly `at`, if the stream ends there, or finds the batch there; but only if the store has the newest known record. */
+/**
+ * Writes the batch at exactly `at`, if the stream ends there, or finds the batch there; but only if the store has the
+ * newest known record.
+ */
 function attemptIn({ records: streams, grown }: MemoryStore, { stream, records, at, newest }: Pick<AppendPlace, 'at' | 'newest'> & {
   readonly stream: Stream; readonly records: readonly NewRecord[];
 }): Attempted {
   const stored = streams[stream];
-  if (newest !== undefined && stored[newest.position]?.id !== newest.id) return { first: LOST, length: stored.length, written: false };
+  if (newest !== undefined && stored[newest.position]?.id !== newest.id) {
+    return { first: LOST, length: stored.length, written: false };
+  }
   if (at !== stored.length) {
     const found = records.every(({ id }, i) => stored[at + i]?.id === id);
     return { first: found ? at : TAKEN, length: stored.length, written: false };

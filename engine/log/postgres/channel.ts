@@ -1,7 +1,7 @@
 /**
- * A channel of Postgres's LISTEN and NOTIFY: the one way in which processes wake each other through a database. A message may be
- * lost, with its process or with a connection, so whoever hears a channel also looks from time to time. A standby passes no messages
- * on, and refuses LISTEN until it is promoted.
+ * A channel of Postgres's LISTEN and NOTIFY: the one way in which processes wake each other through a database. A
+ * message may be lost, with its process or with a connection, so whoever hears a channel also looks from time to time.
+ * A standby passes no messages on, and refuses LISTEN until it is promoted.
  */
 import { backoffMs, orAborted, pause, type Backoff } from '../../waiting.js';
 import { createConnection, type Client, type Connection, type ConnectionOptions } from './connection.js';
@@ -12,7 +12,10 @@ export interface ChannelOptions extends Pick<StandingConnectionOptions, 'url' | 
   readonly channel: string;
   /** Called with the text of each message, also of this process's own. */
   readonly heard?: (text: string) => void;
-  /** Called when a connection hears, or would on a primary; again when a standby is promoted. Messages may have been lost before. */
+  /**
+   * Called when a connection hears, or would on a primary; again when a standby is promoted. Messages may have been
+   * lost before.
+   */
   readonly connected?: (isStandby: boolean) => void;
   /** Called when the connection is lost: until the next one no message is heard. */
   readonly lost?: () => void;
@@ -25,11 +28,15 @@ export interface ChannelOptions extends Pick<StandingConnectionOptions, 'url' | 
 }
 
 export interface Channel {
-  /** Hears messages from now on, until `close`: connects, and connects again after every loss. A second call has no effect. */
+  /**
+   * Hears messages from now on, until `close`: connects, and connects again after every loss. A second call has no
+   * effect.
+   */
   hear(): void;
   /**
-   * Sends a message to all processes that hear the channel. A message that still waits to be sent gives way to the next one with the same
-   * key (default: its text). Never fails. Resolves when the database has all that was told, or has not taken it.
+   * Sends a message to all processes that hear the channel. A message that still waits to be sent gives way to the next
+   * one with the same key (default: its text). Never fails. Resolves when the database has all that was told, or has
+   * not taken it.
    */
   tell(text: string, key?: string): Promise<void>;
   close(): Promise<void>;
@@ -43,8 +50,12 @@ const PROMOTION_LOOK_MS = 2_000;
 /** How long a message may take to reach the database. */
 const TELL_TIMEOUT_MS = 5_000;
 
-/** Connects at the first use. The URL must be of a direct connection: LISTEN does not work through a transaction pooler. */
-export function createChannel({ channel, heard, connected, lost, failed, betweenMs = 0, backoff = BACKOFF, ...options }: ChannelOptions): Channel {
+/**
+ * Connects at the first use. The URL must be of a direct connection: LISTEN does not work through a transaction pooler.
+ */
+export function createChannel({
+  channel, heard, connected, lost, failed, betweenMs = 0, backoff = BACKOFF, ...options
+}: ChannelOptions): Channel {
   const closing = new AbortController();
   const waiting = new Map<string, string>();
   let telling: Promise<void> | undefined;
@@ -130,9 +141,14 @@ export interface StandingConnectionOptions extends ConnectionOptions {
 /** After a connection that lasted for this time, the next loss begins with the first pause again. */
 const LASTING_MS = 10_000;
 
-/** The pauses also grow where a server takes connections and soon ends them, so such a server is not asked without rest. */
+/**
+ * The pauses also grow where a server takes connections and soon ends them, so such a server is not asked without rest.
+ */
 export function createStandingConnection(given: StandingConnectionOptions): StandingConnection {
-  const { backoff, connected = () => undefined, failed = () => undefined, pause: rest = pause, now = () => performance.now(), ...options } = given;
+  const {
+    backoff, connected = () => undefined, failed = () => undefined, pause: rest = pause, now = () => performance.now(),
+    ...options
+  } = given;
   const closing = new AbortController();
   let staying: Promise<void> | undefined;
   let lost: () => void = () => undefined;

@@ -26,7 +26,10 @@ export interface ConnectionOptions {
   readonly lost?: () => void;
 }
 
-/** The settings of all connections. Without them a generic plan made for a small table would later scan the whole large table. */
+/**
+ * The settings of all connections. Without them a generic plan made for a small table would later scan the whole large
+ * table.
+ */
 export function clientConfig({ url, name, connectTimeoutMs, statementTimeoutMs }: ConnectionOptions): pg.ClientConfig {
   return {
     connectionString: url, application_name: name, connectionTimeoutMillis: connectTimeoutMs, keepAlive: true,
@@ -91,7 +94,9 @@ export function isDiskFull(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '53100';
 }
 
-/** Whether the same work may succeed later: no connection, no resources, a conflict, a timeout, a server in recovery. */
+/**
+ * Whether the same work may succeed later: no connection, no resources, a conflict, a timeout, a server in recovery.
+ */
 export function canPass(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
     const code = error.code ?? '';

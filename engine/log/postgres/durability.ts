@@ -15,11 +15,13 @@ select current_setting('fsync') as fsync, current_setting('synchronous_commit') 
 const TIMEOUT_MS = 10_000;
 
 /**
- * What is unsafe about the settings, and what to do; empty when nothing is. Without synchronous standbys `local`, `remote_write`, `on` and
- * `remote_apply` are the same. With them `local` does not wait for them, so a failover to one of them loses commits; `remote_write` loses some
- * only if both machines fail at once.
+ * What is unsafe about the settings, and what to do; empty when nothing is. Without synchronous standbys `local`,
+ * `remote_write`, `on` and `remote_apply` are the same. With them `local` does not wait for them, so a failover to one
+ * of them loses commits; `remote_write` loses some only if both machines fail at once.
  */
-export function unsafeCommits({ fsync, synchronous_commit: commit, synchronous_standby_names: standbys }: CommitSettings): readonly string[] {
+export function unsafeCommits({
+  fsync, synchronous_commit: commit, synchronous_standby_names: standbys,
+}: CommitSettings): readonly string[] {
   const where = 'where it is set (the configuration, the database, the user or the URL)';
   return [
     ...fsync === 'off' ? ['has fsync off, so a crash of its machine can lose or damage the whole log: set fsync on in its configuration'] : [],
@@ -31,8 +33,8 @@ export function unsafeCommits({ fsync, synchronous_commit: commit, synchronous_s
 }
 
 /**
- * What is unsafe about the commits of a session at the URL, like those that append. Rejects with the driver's errors when
- * Postgres cannot be reached.
+ * What is unsafe about the commits of a session at the URL, like those that append. Rejects with the driver's errors
+ * when Postgres cannot be reached.
  */
 export async function unsafeCommitsAt(url: string): Promise<readonly string[]> {
   const connection = createConnection({

@@ -11,7 +11,10 @@ export function codeOf(error: unknown): string {
   return (firstOf(error) as { readonly code?: string } | undefined)?.code ?? '';
 }
 
-/** What waiting cannot mend, and what to do: a user who is not let in (class 28 of SQLSTATE, or the driver's own refusal), a missing database. */
+/**
+ * What waiting cannot mend, and what to do: a user who is not let in (class 28 of SQLSTATE, or the driver's own
+ * refusal), a missing database.
+ */
 export function hopelessFault(error: unknown): { readonly what: string; readonly todo: string } | undefined {
   const code = codeOf(error);
   const message = messageOf(firstOf(error));

@@ -1,4 +1,6 @@
-/** The log in Postgres, the embedded default. Positions have no gaps, however many processes append at the same time. */
+/**
+ * The log in Postgres, the embedded default. Positions have no gaps, however many processes append at the same time.
+ */
 import pg from 'pg';
 import { checkAppend, checkPosition, createAppender } from '../appender.js';
 import {
@@ -21,8 +23,9 @@ const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
 const READ_CONNECTIONS = 4;
 
 /**
- * Opens the log and creates its missing tables; on a standby the log can be read and followed, and every append fails. Throws LogUnavailable
- * when Postgres cannot be reached or the log is not there yet, UnsupportedPostgres when the server is too old.
+ * Opens the log and creates its missing tables; on a standby the log can be read and followed, and every append fails.
+ * Throws LogUnavailable when Postgres cannot be reached or the log is not there yet, UnsupportedPostgres when the
+ * server is too old.
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<Log> {
   const { url, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000, pollMs = 1_000 } = options;
@@ -33,7 +36,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
     ...clientConfig(connectionOptions('read')), max: READ_CONNECTIONS, query_timeout: attemptTimeoutMs, allowExitOnIdle: true,
   });
   pool.on('error', () => undefined);
-  // pg.Pool handles errors of idle clients only. The error of a busy client rejects its query, and the client emits it as well.
+  // pg.Pool handles errors of idle clients only. The error of a busy client rejects its query, and the client emits it
+  // as well.
   pool.on('connect', (client) => { client.on('error', () => undefined); });
   const closed = new AbortController();
   const failure = createHandleFailure(options.failed);
@@ -72,7 +76,9 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
       checkPosition(from);
       signals.hear();
       const ended = AbortSignal.any([signal, closed.signal]);
-      const read: ReadPage = (next, previous) => readUntilAborted(() => reader.pageAfter(stream, next, previous), ended, canPass);
+      const read: ReadPage = (next, previous) => readUntilAborted(
+        () => reader.pageAfter(stream, next, previous), ended, canPass,
+      );
       return tails[stream].follow(from, ended, read);
     },
     async close() {
@@ -88,7 +94,11 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
 }
 
 /** Reads that compare what they get with what the handle knows. */
-function createReader({ pool, tails, failure }: { pool: pg.Pool; tails: Readonly<Record<Stream, Tail>>; failure: HandleFailure }) {
+function createReader({ pool, tails, failure }: {
+  pool: pg.Pool;
+  tails: Readonly<Record<Stream, Tail>>;
+  failure: HandleFailure;
+}) {
   async function length(stream: Stream): Promise<number> {
     failure.signal.throwIfAborted();
     const before = tails[stream].length();
@@ -100,15 +110,21 @@ function createReader({ pool, tails, failure }: { pool: pg.Pool; tails: Readonly
       checkPosition(from);
       failure.signal.throwIfAborted();
       const before = tails[stream].length();
-      const records = await onceMore(() => readPage(pool, stream, { from, limit: Math.min(limit, PAGE_RECORDS) }), canPass);
+      const records = await onceMore(
+        () => readPage(pool, stream, { from, limit: Math.min(limit, PAGE_RECORDS) }), canPass,
+      );
       tails[stream].seen(from, records);
-      if (records.length === 0 && limit > 0 && from < before) throw new BrokenSequence(stream, from, await length(stream));
+      if (records.length === 0 && limit > 0 && from < before) {
+        throw new BrokenSequence(stream, from, await length(stream));
+      }
       return records;
     },
     /** As ReadPage: the data of the record before is left out. */
     pageAfter(stream: Stream, from: number, previous: string | undefined): Promise<readonly LogRecord[]> {
       const read = (first: number) => readPage(pool, stream, { from: first, limit: PAGE_RECORDS, dataFrom: from });
-      return from === 0 ? read(0) : readOverlapping({ stream, from, previous, failure, read, length: () => length(stream) });
+      return from === 0
+        ? read(0)
+        : readOverlapping({ stream, from, previous, failure, read, length: () => length(stream) });
     },
   };
 }
@@ -121,10 +137,13 @@ async function createSchema(options: ConnectionOptions): Promise<void> {
     const server = await askServer(client);
     const fault = versionFault(server);
     if (fault !== undefined) throw new UnsupportedPostgres(`the Postgres of the log ${fault}`);
-    // Who may only read cannot make the log, and nobody can on a standby: somebody else does. Until then it may not even be seen.
+    // Who may only read cannot make the log, and nobody can on a standby: somebody else does. Until then it may not
+    // even be seen.
     const { rows: [may] } = await client.query<{ create: boolean }>(MAY_CREATE);
     if (may?.create === true && !server.isStandby) await client.query(CREATE_SCHEMA);
-    else await client.query(LENGTH, [STREAM_NUMBERS.commands]).catch((cause: unknown) => { throw new LogUnavailable(false, { cause }); });
+    else await client.query(
+      LENGTH, [STREAM_NUMBERS.commands],
+    ).catch((cause: unknown) => { throw new LogUnavailable(false, { cause }); });
   } catch (cause) {
     if (cause instanceof LogUnavailable || cause instanceof UnsupportedPostgres) throw cause;
     throw canPass(cause) ? new LogUnavailable(false, { cause }) : cause;
@@ -133,7 +152,10 @@ async function createSchema(options: ConnectionOptions): Promise<void> {
   }
 }
 
-async function lengthOf(pool: pg.Pool, stream: Stream): Promise<{ readonly length: number; readonly isStandby: boolean }> {
+async function lengthOf(pool: pg.Pool, stream: Stream): Promise<{
+  readonly length: number;
+  readonly isStandby: boolean;
+}> {
   const query = { name: 'log_length', text: LENGTH, values: [STREAM_NUMBERS[stream]], rowMode: 'array' as const };
   const { rows } = await pool.query<[length: string, isStandby: boolean]>(query);
   const [length, isStandby] = soleRow(rows);
@@ -159,7 +181,8 @@ const BETWEEN_MESSAGES_MS = 10;
 
 export function createSignals({ connection, grown, connected }: SignalsOptions): Signals {
   const { hear, tell, close } = createChannel({
-    ...connection, channel: CHANNEL, connected, betweenMs: BETWEEN_MESSAGES_MS, backoff: { firstMs: 20, longestMs: 2_000 },
+    ...connection, channel: CHANNEL, connected, betweenMs: BETWEEN_MESSAGES_MS,
+    backoff: { firstMs: 20, longestMs: 2_000 },
     heard(text) {
       const match = MESSAGE.exec(text);
       if (match !== null) grown(match[1] as Stream, Number(match[2]));

@@ -2,13 +2,18 @@
 import { createConnection } from './connection.js';
 
 export interface DatabaseProbe {
-  /** The database's time in milliseconds since the Unix epoch. Rejects when it does not answer within the time limit. */
+  /**
+   * The database's time in milliseconds since the Unix epoch. Rejects when it does not answer within the time limit.
+   */
   ask(): Promise<number>;
   close(): Promise<void>;
 }
 
 /** Uses one connection of its own, which is made at the first question and again after every failure. */
-export function createDatabaseProbe({ url, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): DatabaseProbe {
+export function createDatabaseProbe({ url, timeoutMs }: {
+  readonly url: string;
+  readonly timeoutMs: number;
+}): DatabaseProbe {
   const connection = createConnection({ url, name: 'probe', connectTimeoutMs: timeoutMs, statementTimeoutMs: timeoutMs });
   return {
     async ask() {
@@ -28,5 +33,6 @@ export function createDatabaseProbe({ url, timeoutMs }: { readonly url: string; 
 
 /** The texts of node-postgres for its own time limits, of a connection and of a query; these errors have no code. */
 function isTimeout(error: unknown): boolean {
-  return error instanceof Error && /^(timeout expired|Query read timeout|Connection terminated due to connection timeout)$/.test(error.message);
+  return error instanceof Error
+    && /^(timeout expired|Query read timeout|Connection terminated due to connection timeout)$/.test(error.message);
 }

@@ -1,11 +1,12 @@
 /**
- * Records on their way to and from Postgres: attempts to append a batch, over a connection for that stream only, and pages that are read by a
- * binary COPY.
+ * Records on their way to and from Postgres: attempts to append a batch, over a connection for that stream only, and
+ * pages that are read by a binary COPY.
  *
- * Both are in Postgres' binary formats: hex text, which node-postgres would use, costs several times as much, and every column that it decodes
- * costs two bytes and a conversion per byte of data, while it passes the chunks of a COPY on unchanged. Arrays: dimensions, has-nulls flag,
- * element type, then length and lower bound of the one dimension, then each element after its length, all in big-endian 32-bit integers
- * (array_send in Postgres' arrayfuncs.c). COPY: "Binary Format" in Postgres' documentation of COPY.
+ * Both are in Postgres' binary formats: hex text, which node-postgres would use, costs several times as much, and every
+ * column that it decodes costs two bytes and a conversion per byte of data, while it passes the chunks of a COPY on
+ * unchanged. Arrays: dimensions, has-nulls flag, element type, then length and lower bound of the one dimension, then
+ * each element after its length, all in big-endian 32-bit integers (array_send in Postgres' arrayfuncs.c). COPY:
+ * "Binary Format" in Postgres' documentation of COPY.
  */
 import pg from 'pg';
 import { AttemptFailed, LOST, TAKEN, type AppendAttempt, type Attempted } from '../appender.js';
@@ -39,7 +40,10 @@ export function attemptsOf(stream: Stream, connection: Connection, records: read
 type Row = [first: string | null, length: string, written: boolean | null, lost: boolean | null];
 
 function answerOf([first, length, written, lost]: Row): Attempted {
-  return { first: lost === true ? LOST : first === null ? TAKEN : Number(first), length: Number(length), written: written === true };
+  return {
+    first: lost === true ? LOST : first === null ? TAKEN : Number(first), length: Number(length),
+    written: written === true,
+  };
 }
 
 const UUID_TYPE = 2950;
@@ -72,10 +76,14 @@ export function encodeData(records: readonly NewRecord[]): Buffer {
   return buffer;
 }
 
-/** The records in the output of `copy (select position, id, data …) to stdout (format binary)`. Their data are views of `bytes`. */
+/**
+ * The records in the output of `copy (select position, id, data …) to stdout (format binary)`. Their data are views of
+ * `bytes`.
+ */
 export function decodeCopy(bytes: Buffer): LogRecord[] {
   const records: LogRecord[] = [];
-  // Layout: a signature of 11 bytes, flags, the length of an unused extension, the extension, the rows, a field count of -1.
+  // Layout: a signature of 11 bytes, flags, the length of an unused extension, the extension, the rows, a field count
+  // of -1.
   let at = 19 + bytes.readInt32BE(15);
   while (bytes.readInt16BE(at) === 3) {
     const position = Number(bytes.readBigInt64BE(at + 6));
@@ -108,7 +116,10 @@ export interface PageRange {
   readonly dataFrom?: number;
 }
 
-/** Records from `from` on, at most `limit` and about 4 MB; empty at the end of the stream. Throws BrokenSequence at a gap. */
+/**
+ * Records from `from` on, at most `limit` and about 4 MB; empty at the end of the stream. Throws BrokenSequence at a
+ * gap.
+ */
 export async function readPage(pool: pg.Pool, stream: Stream, range: PageRange): Promise<LogRecord[]> {
   const { from, limit } = range;
   if (limit <= 0) return [];

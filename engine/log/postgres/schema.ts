@@ -12,7 +12,10 @@ const STREAM_ROWS = `
 insert into log.streams (stream, name, length)
 select * from (values (0, 'commands', 0), (1, 'outcomes', 0)) added where not exists (select from log.streams)`;
 
-/** Records of a few hundred bytes stay in the row. Larger ones are stored outside it uncompressed, so the writer spends no time on compression. */
+/**
+ * Records of a few hundred bytes stay in the row. Larger ones are stored outside it uncompressed, so the writer spends
+ * no time on compression.
+ */
 const RECORDS = `
 create table if not exists log.records (
   stream smallint not null,
@@ -23,28 +26,31 @@ create table if not exists log.records (
 )`;
 
 /**
- * A batch without an exact position is written at most this many records after the position that the caller took for the end.
- * With a larger range, a caller that was far behind needs a second call less often; with a smaller one, a search blocks the other
- * writers for a shorter time.
+ * A batch without an exact position is written at most this many records after the position that the caller took for
+ * the end. With a larger range, a caller that was far behind needs a second call less often; with a smaller one, a
+ * search blocks the other writers for a shorter time.
  */
 const RANGE = 4_000;
 
 /**
- * Appends a batch at the position `wanted`, or finds it there. `wanted` is a length that the stream has had. The function assigns positions
- * under the lock on the stream's row and holds the lock until the commit: positions have no gaps, and become visible in order.
+ * Appends a batch at the position `wanted`, or finds it there. `wanted` is a length that the stream has had. The
+ * function assigns positions under the lock on the stream's row and holds the lock until the commit: positions have no
+ * gaps, and become visible in order.
  *
- * When `exactly` is false, the function writes the batch at the end of the stream, but at most RANGE records after `wanted`, and first
- * looks for the batch in that whole range. So of an attempt and its retries, all but the first to run find the written batch, however late
- * they run, or find that the range is full. The search is bounded and needs no index on id.
+ * When `exactly` is false, the function writes the batch at the end of the stream, but at most RANGE records after
+ * `wanted`, and first looks for the batch in that whole range. So of an attempt and its retries, all but the first to
+ * run find the written batch, however late they run, or find that the range is full. The search is bounded and needs no
+ * index on id.
  *
- * written: true when this call wrote the batch; false when the batch was already there, perhaps with other data; null when the batch is
- * not there and never will be, because other records have the position or the whole range.
+ * written: true when this call wrote the batch; false when the batch was already there, perhaps with other data; null
+ * when the batch is not there and never will be, because other records have the position or the whole range.
  *
- * lost: true when the log does not have the record that the caller knows, at its position; then nothing is written. The lookup is under the
- * lock, so that no failover or restore comes between it and the append; one per call, in the page of the index that the insert needs next.
+ * lost: true when the log does not have the record that the caller knows, at its position; then nothing is written. The
+ * lookup is under the lock, so that no failover or restore comes between it and the append; one per call, in the page
+ * of the index that the insert needs next.
  *
- * log.append, log.append_once and log.append_at, the functions of earlier versions, stay for processes of those versions: they take the same
- * lock.
+ * log.append, log.append_once and log.append_at, the functions of earlier versions, stay for processes of those
+ * versions: they take the same lock.
  */
 const APPEND = `
 create or replace function log.append_after(
@@ -115,20 +121,23 @@ select case when exists (select from pg_namespace where nspname = 'log') then ha
   else has_database_privilege(current_database(), 'create') end as create`;
 
 /**
- * Creates what is missing, in one transaction. The advisory lock makes processes that start at the same time take turns. When nothing is
- * missing, no statement waits for writers or makes them wait. For Postgres 16 and later.
+ * Creates what is missing, in one transaction. The advisory lock makes processes that start at the same time take
+ * turns. When nothing is missing, no statement waits for writers or makes them wait. For Postgres 16 and later.
  */
 export const CREATE_SCHEMA = [
   'begin', 'select pg_advisory_xact_lock(7263510842)', 'create schema if not exists log',
   STREAMS, STREAM_ROWS, RECORDS, IDS, FIND, APPEND, GRANTS, 'commit',
 ].join(';\n');
 
-/** Parameters: stream, ids, data, position, whether exactly at that position, position and id of the newest known record or nulls. */
+/**
+ * Parameters: stream, ids, data, position, whether exactly at that position, position and id of the newest known record
+ * or nulls.
+ */
 export const APPEND_BATCH = 'select first_position, stream_length, written, lost from log.append_after($1, $2, $3, $4, $5, $6, $7)';
 
 /**
- * A page as a COPY. The record that exceeds `maxBytes` is the last one, so a large record cannot make a page empty. The data of records before
- * `dataFrom` are left out. COPY takes no parameters: the arguments are checked numbers.
+ * A page as a COPY. The record that exceeds `maxBytes` is the last one, so a large record cannot make a page empty. The
+ * data of records before `dataFrom` are left out. COPY takes no parameters: the arguments are checked numbers.
  */
 export function copyPage({ stream, from, limit, maxBytes, dataFrom = from }: {
   stream: number; from: number; limit: number; maxBytes: number; dataFrom?: number;

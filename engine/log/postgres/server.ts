@@ -1,4 +1,7 @@
-/** What a Postgres says about itself: its version, which must be one that this program works with, and whether it takes writes. */
+/**
+ * What a Postgres says about itself: its version, which must be one that this program works with, and whether it takes
+ * writes.
+ */
 import { soleRow, type Client } from './connection.js';
 
 /** The first version with `create table … storage` and with memberships in a role that have the option `set`. */
