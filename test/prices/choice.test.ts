@@ -220,7 +220,7 @@ describe('prices: the choice', () => {
 describe('prices: the choice for a gap', () => {
   const past = (...heard: readonly HeardPrice[]): string[] =>
     chooseAmongPast(heard.map(observationOf), { sources: SOURCES, startedAtMs: BOUNDARY_MS })
-    .map(({ observation: { source, publishedAtMs } }) => `${source} ${(publishedAtMs - BOUNDARY_MS) / 1_000}`);
+      .map(({ observation: { source, publishedAtMs } }) => `${source} ${(publishedAtMs - BOUNDARY_MS) / 1_000}`);
 
   it('takes the one price of the best source when another witnesses for it, then the others', () => {
     const candles = Array.from({ length: 9 }, (_, at): HeardPrice => ({ from: 'b', at, price: 1000 }));
