@@ -30,11 +30,13 @@ export function createPlaceOrders({ placing, submitAll, counted, failed }: Place
     const requests = ordersIn(parseJsonObject(body));
     const append = createCommonAppend(requests.length, (commands) => submitAll(commands, signal));
     const marketIds = requests.map(marketIn);
+    let position = -1;
     const results = await Promise.all(requests.map(async (request, i) => {
       const item = append.item(i);
       const followsOthers = marketIds.indexOf(marketIds[i]) < i;
       try {
-        const { body: answered } = await placeOne(placing, request, { ...item, followsOthers, signal });
+        const { body: answered, position: at = -1 } = await placeOne(placing, request, { ...item, followsOthers, signal });
+        position = Math.max(position, at);
         counted('accepted');
         return `{"status":200,"body":${answered}}`;
       } catch (error) {
@@ -45,7 +47,7 @@ export function createPlaceOrders({ placing, submitAll, counted, failed }: Place
         item.ended();
       }
     }));
-    return { body: `{"results":[${results.join()}]}` };
+    return { body: `{"results":[${results.join()}]}`, ...position >= 0 && { position } };
   };
 }
 
@@ -149,6 +151,7 @@ export const placeOrders = defineEndpoint({
         ],
       },
     },
+    headers: { 'X-Log-Position': 'The highest log position of the accepted orders: a read with it as X-Min-Log-Position includes all of them. Absent where none is accepted.' },
   },
   errors: ['invalid_json', 'invalid_request', 'trading_halted', 'clock_untrusted', 'disk_full', 'overloaded', 'unavailable'],
   limit: 'orders', weight: weightOf, consistent: false,

@@ -55,7 +55,7 @@ export interface Choice {
   inUse(asset: string): SourceName;
 }
 
-interface Heard {
+interface HeardPrice {
   readonly priceE8: bigint;
   readonly publishedAtMs: number;
   readonly atMs: number;
@@ -63,7 +63,7 @@ interface Heard {
 
 interface SourceState {
   /** The last observation with a good time, whether it was usable or not. */
-  heard?: Heard;
+  heard?: HeardPrice;
   usableAtMs?: number;
   /** Since when the source has been usable without a break. */
   steadySinceMs?: number;
@@ -73,7 +73,7 @@ interface AssetState {
   /** The source in use, by its place in the order. */
   used: number;
   readonly sources: readonly SourceState[];
-  accepted?: Heard;
+  accepted?: HeardPrice;
 }
 
 /** Outputs depend on the arguments alone. */
@@ -138,14 +138,14 @@ function faultOf({ priceE8, publishedAtMs }: Observation, { state, source, nowMs
  * the last accepted price. Where nothing has been accepted for long, the source's own price before stands in, or another source's. None
  * where there is nothing. A price near one of the two is near the median of the three, and is not the median for want of agreement.
  */
-function witnessesOf({ before, state, source, nowMs, rules }: Place & { readonly before: Heard | undefined }): readonly Heard[] {
+function witnessesOf({ before, state, source, nowMs, rules }: Place & { readonly before: HeardPrice | undefined }): readonly HeardPrice[] {
   const others = state.sources.filter((other) => other !== source).flatMap(({ heard }) => within(heard, nowMs, rules.silentMs));
   if (others.length >= 2) return others;
   const [standIn] = [...within(state.accepted, nowMs, rules.rememberedMs), ...within(before, nowMs, rules.rememberedMs)];
   return standIn === undefined ? others : [...others, standIn];
 }
 
-function within(heard: Heard | undefined, nowMs: number, ms: number): Heard[] {
+function within(heard: HeardPrice | undefined, nowMs: number, ms: number): HeardPrice[] {
   return heard !== undefined && nowMs - heard.atMs <= ms ? [heard] : [];
 }
 

@@ -1,6 +1,6 @@
 /** The `orders` projection: every order with its remaining size, and the book levels of the resting orders, now and in the past. */
 import type {
-  FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
+  FillFailed, FillMatched, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
 } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
@@ -11,7 +11,8 @@ import {
 /**
  * `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. `size` is as signed, or as reduced since:
  * `reductions` has what an order was reduced to, and by how much. Open orders are not counted here, since every order would pay for it; a
- * trader has no more than MAX_OPEN_ORDERS of them, and `orders_open_by_trader` finds these.
+ * trader has no more than MAX_OPEN_ORDERS of them, and `orders_open_by_trader` finds these, with the chain of each. `chain_id` is null for a market
+ * that was never opened.
  */
 const TABLES = [`
 create table orders (
@@ -30,9 +31,10 @@ create table orders (
   placed_at_ms bigint not null,
   closed_at_ms bigint,
   closed_position bigint,
-  close_reason text
+  close_reason text,
+  chain_id bigint
 )`, `
-create index orders_open_by_trader on orders (trader, number) where status = 0`, `
+create index orders_open_by_trader on orders (trader, number) include (chain_id) where status = 0`, `
 create table reductions (
   order_number bigint not null,
   position bigint not null,
@@ -40,6 +42,10 @@ create table reductions (
   reduced numeric(20) not null,
   at_ms bigint not null,
   primary key (order_number, position)
+)`, `
+create table order_markets (
+  market_id bytea primary key,
+  chain_id bigint not null
 )`, ...LEVEL_TABLES];
 
 const LOAD_ORDERS = {
@@ -47,6 +53,11 @@ const LOAD_ORDERS = {
   text: `
     select number, remaining, status, closed_at_ms, closed_position, close_reason
     from orders where number = any ($1::bigint[])`,
+};
+
+const ADD_MARKETS = {
+  name: 'add_order_markets',
+  text: 'insert into order_markets (market_id, chain_id) select * from unnest($1::bytea[], $2::bigint[])',
 };
 
 /** Writes new orders and the changed fields of older ones. One statement, because each statement costs a round trip. */
@@ -61,10 +72,12 @@ const WRITE_ORDERS = {
       where orders.number = now.number
     )
     insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
-      remaining, status, closed_at_ms, closed_position, close_reason)
-    select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
+      remaining, status, closed_at_ms, closed_position, close_reason, chain_id)
+    select made.*, (select chain_id from order_markets where order_markets.market_id = made.market_id)
+    from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
       $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::numeric[], $13::smallint[], $14::bigint[], $15::bigint[],
-      $16::text[])`,
+      $16::text[]) as made (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
+        remaining, status, closed_at_ms, closed_position, close_reason)`,
 };
 
 /** Writes reductions, and the new sizes of their orders. Few batches have any. */
@@ -110,16 +123,18 @@ interface Changes {
   readonly accepted: Map<number, NewOrder>;
   readonly older: Set<number>;
   readonly steps: { readonly event: Step; readonly outcome: FoldedOutcome }[];
+  readonly opened: MarketOpened[];
 }
 
 const ORDER_EVENTS: Handlers<Changes> = {
+  MarketOpened: ({ opened }, event) => { opened.push(event); },
   OrderAccepted: ({ accepted }, event, { at }) => { accepted.set(event.orderNumber, { event, at }); },
   FillMatched: changeBoth, FillFailed: changeBoth,
   OrderCancelled: changeOne, OrderReduced: changeOne, OrderReinstated: changeOne,
 };
 
 export const orders: Projection = {
-  name: 'orders', version: 5, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 6, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const open = remember<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();
@@ -145,7 +160,12 @@ function touch({ accepted, older }: Changes, number: number): void {
 }
 
 async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: Remembered<number, OrderState>): Promise<void> {
-  const { accepted, older, steps } = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [] });
+  const { accepted, older, steps, opened } = foldEvents(ORDER_EVENTS, batch, {
+    accepted: new Map(), older: new Set<number>(), steps: [], opened: [],
+  });
+  if (opened.length > 0) {
+    await query(ADD_MARKETS, [byteaArray(opened.map(({ marketId }) => marketId)), int8Array(opened.map(({ chainId }) => chainId))]);
+  }
   if (accepted.size === 0 && older.size === 0) return;
   const changed = [...older];
   const states = await statesOf(changed, open, query);

@@ -29,7 +29,7 @@ const ofTrader = openOrders({
 
 const ofUser = openOrders({
   name: 'orders_of_user', projections: ['orders', 'markets'],
-  from: 'orders join markets using (market_id)', filter: 'chain_id = $2::bigint',
+  from: 'orders join markets using (market_id)', filter: 'orders.chain_id = $2::bigint',
   item: `${hex('order_hash')} as "orderHash", ${hex('market_id')} as "marketId", question as "marketQuestion", side, outcome, price, size,
     remaining as "remainingSize", placed_at_ms / 1000 as timestamp`,
 });
@@ -79,7 +79,7 @@ function openOrders({ name, projections, from, filter, item }: OpenOrders): Stat
       order by orders.number desc limit $4::integer
     )
     select '{"orders":[' || coalesce(string_agg(item, ',' order by number desc), '') || '],"count":'
-        || (select count(*) from ${from} where trader = $1 and status = 0 and ${filter})
+        || (select count(*) from orders where trader = $1 and status = 0 and ${filter})
         || case when count(*) = $4 then ',"next":' || min(number) else '' end || '}' as body,
       case when count(*) = $4 then json_build_array(min(number))::text end as last, ${positionOf(projections)} as position
     from page` };

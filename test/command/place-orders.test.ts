@@ -48,6 +48,17 @@ describe('a batch of orders', () => {
     assert.deepEqual(stack.appends, [1, 5]);
   });
 
+  it('tells the log position by which all accepted orders are in the history, and none where none is', async () => {
+    const orders = await Promise.all([1, 2, 3].map((nonce) => signed({ nonce, size: 10 })));
+    const stack = await orderWorld();
+    const { position: before = NaN } = await prepare(stack);
+    const { position } = await stack.requests.placeOrders(bodyOf({ orders: [orders[0], await signed({ nonce: 9, price: 0 }), orders[1]] }));
+    assert.equal(position, before + 2);
+    const repeated = await stack.requests.placeOrders(bodyOf({ orders: [orders[0]] }));
+    assert.equal(repeated.position, before + 1);
+    assert.equal((await stack.requests.placeOrders(bodyOf({ orders: [7, { ...orders[2], signature: '0x12' }] }))).position, undefined);
+  });
+
   it('with the same order twice gives the second the answer of a repeat', async () => {
     const order = await signed({ nonce: 1, size: 10 });
     const stack = await orderWorld();

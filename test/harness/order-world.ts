@@ -46,7 +46,7 @@ export const START_S = START_MS / 1_000;
 export type OrderWorld = Awaited<ReturnType<typeof orderWorld>>;
 
 /** What tests move. */
-interface Surroundings {
+interface OrderWorldParts {
   readonly engine: Engine;
   /** Every command so far, and its outcome; the first two opened the markets. */
   readonly commands: Command[];
@@ -72,7 +72,7 @@ interface Surroundings {
 export async function orderWorld({ minSize = 1, maxOpenOrders = 5_000 } = {}) {
   const engine = createEngine();
   const [commands, outcomes]: [Command[], CommandOutcome[]] = [[], []];
-  const world: Surroundings = {
+  const world: OrderWorldParts = {
     engine, commands, outcomes, clock: { atMs: START_MS }, readModel: new Map(), appends: [], behind: [], beforeSubmit: () => undefined,
     permitDigest: undefined, exposure: undefined, originalOutcome: (position) => Promise.resolve(outcomes[position]!),
     run(next) {
@@ -94,7 +94,7 @@ export async function orderWorld({ minSize = 1, maxOpenOrders = 5_000 } = {}) {
 }
 
 /** The log and the replica are the world's engine; the chain's node is asked nothing. */
-async function portsOf(world: Surroundings, minOrderSize: number, maxOpenOrders: number): Promise<Omit<ApiPorts, 'cancelAuth'>> {
+async function portsOf(world: OrderWorldParts, minOrderSize: number, maxOpenOrders: number): Promise<Omit<ApiPorts, 'cancelAuth'>> {
   const { engine, outcomes, behind } = world;
   const { chainId } = domain;
   const keccak256 = await createKeccak256();

@@ -7,7 +7,7 @@ import {
   answered, decide, replaced, opened, dueReceipts,
   type Action, type BroadcastAnswer, type OpenTransaction, type OpenTransactionPolicy, type LaneTransaction, type Receipt, type View,
 } from '../../command/lane/open-transactions.js';
-import { LaneModel, type Happening } from '../reference/lane-model.js';
+import { LaneModel, type LaneModelEvent } from '../reference/lane-model.js';
 
 const LIMITS: FeeLimits = { maxFeePerGas: 1_000n, minPriorityFeePerGas: 1n };
 const POLICY: OpenTransactionPolicy = {
@@ -298,11 +298,11 @@ describe('lane: open transactions', () => {
       // A wrong count of one look, or of several, which may be final.
       fc.record({ kind: fc.constant('lie' as const), by: fc.constantFrom(1, 20, -1, -3), looks: fc.integer({ min: 1, max: 9 }), final: fc.boolean() }),
     );
-    const quiet: Happening[] = Array.from({ length: 150 }, () => ({ kind: 'mine' as const, fullness: 3, baseFee: 5n }));
+    const quiet: LaneModelEvent[] = Array.from({ length: 150 }, () => ({ kind: 'mine' as const, fullness: 3, baseFee: 5n }));
     fc.assert(fc.property(fc.array(event, { maxLength: 80 }), (events) => {
       const model = new LaneModel();
-      for (const happening of [...events, ...quiet]) {
-        model.happen(happening);
+      for (const each of [...events, ...quiet]) {
+        model.apply(each);
         model.step();
       }
       model.checkAll();

@@ -7,7 +7,7 @@ import { BOUNDARY_MS } from '../support/price-scene.js';
 const SOURCES = ['pyth', 'coinbase', 'binance'] as const satisfies SourceName[];
 const SHORT = { p: 'pyth', c: 'coinbase', b: 'binance', s: 'simulated' } as const;
 
-interface Heard {
+interface HeardPrice {
   readonly from: keyof typeof SHORT;
   /** When it comes, in seconds after the start. */
   readonly at: number;
@@ -18,9 +18,9 @@ interface Heard {
   readonly asset?: string;
 }
 
-type Line = readonly [Heard, 'accepted' | Reason];
+type Line = readonly [HeardPrice, 'accepted' | Reason];
 
-const observationOf = ({ from, at, price, published = at, asset = 'BTC' }: Heard): Observation => (
+const observationOf = ({ from, at, price, published = at, asset = 'BTC' }: HeardPrice): Observation => (
   { asset, source: SHORT[from], priceE8: BigInt(price) * 10n ** 8n, publishedAtMs: BOUNDARY_MS + published * 1_000 });
 
 const choiceOf = (options: Partial<ChoiceOptions> = {}): Choice => createChoice({ sources: SOURCES, startedAtMs: BOUNDARY_MS, ...options });
@@ -33,7 +33,7 @@ function holds(lines: readonly Line[], options: Partial<ChoiceOptions> = {}): vo
 }
 
 /** One line per second from `first` to `last`, all with the same verdict. */
-function each(first: number, last: number, heard: Omit<Heard, 'at'>, verdict: Line[1]): Line[] {
+function each(first: number, last: number, heard: Omit<HeardPrice, 'at'>, verdict: Line[1]): Line[] {
   return Array.from({ length: last - first + 1 }, (_, n) => [{ ...heard, at: first + n }, verdict]);
 }
 
@@ -137,7 +137,7 @@ describe('prices: the choice', () => {
 
     it('says which one is in use', () => {
       const choice = choiceOf();
-      const hear = (heard: Heard): unknown => choice.observe(observationOf(heard), BOUNDARY_MS + heard.at * 1_000);
+      const hear = (heard: HeardPrice): unknown => choice.observe(observationOf(heard), BOUNDARY_MS + heard.at * 1_000);
       equal(choice.inUse('BTC'), 'pyth');
       hear({ from: 'c', at: 6, price: 1000 });
       hear({ from: 'c', at: 7, price: 1000 });
@@ -218,11 +218,11 @@ describe('prices: the choice', () => {
 });
 
 describe('prices: the choice for a gap', () => {
-  const past = (...heard: readonly Heard[]): string[] => chooseAmongPast(heard.map(observationOf), { sources: SOURCES, startedAtMs: BOUNDARY_MS })
+  const past = (...heard: readonly HeardPrice[]): string[] => chooseAmongPast(heard.map(observationOf), { sources: SOURCES, startedAtMs: BOUNDARY_MS })
     .map(({ observation: { source, publishedAtMs } }) => `${source} ${(publishedAtMs - BOUNDARY_MS) / 1_000}`);
 
   it('takes the one price of the best source when another witnesses for it, then the others', () => {
-    const candles = Array.from({ length: 9 }, (_, at): Heard => ({ from: 'b', at, price: 1000 }));
+    const candles = Array.from({ length: 9 }, (_, at): HeardPrice => ({ from: 'b', at, price: 1000 }));
     deepEqual(past({ from: 'p', at: 0, price: 1001 }, ...candles.reverse()), ['pyth 0', 'binance 6', 'binance 7', 'binance 8']);
     deepEqual(past({ from: 'p', at: 0, price: 1001 }), []);
     deepEqual(past({ from: 'p', at: 0, price: 1100 }, { from: 'b', at: 0, price: 1000 }), []);

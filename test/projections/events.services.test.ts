@@ -60,7 +60,8 @@ const failed = (fill: FillMatched): FillFailed => ({ ...fill, type: 'FillFailed'
 
 const orderRow = (number: number, trader: string, fields: object = {}) => ({
   number: String(number), order_hash: hash(number), market_id: MARKET, trader, side: 0, outcome: 0, price: 500_000, size: '100', remaining: '100', status: 0,
-  nonce: UINT64_MAX, expiration: UINT64_MAX, placed_at_ms: at(number), closed_at_ms: null, closed_position: null, close_reason: null, ...fields,
+  nonce: UINT64_MAX, expiration: UINT64_MAX, placed_at_ms: at(number), closed_at_ms: null, closed_position: null, close_reason: null,
+  chain_id: null, ...fields,
 });
 const level = (fields: object = {}) => ({ market_id: MARKET, outcome: 0, side: 0, price: 500_000, size: '100', ...fields });
 const book = (n: number) => ({ market_id: MARKET, first_position: '1', updated_at_ms: at(n) });
@@ -126,9 +127,8 @@ const marketRow = (n: number, fields: object = {}) => ({
   number: n, market_id: hash(0xaa + n), question: 'Will it rain?', description: 'In "Oslo" \\ Bergen, {tomorrow}', category: 'general',
   contract_address: address(0xc0 + n), maker: address(9), expiration: '1800000000', chain_id: '137', kind: 'standard', closed: false, resolved: false,
   winning_outcome: null, created_at_ms: at(0), opened_position: '0', yes_token: null, no_token: null, proposal: 0,
-  state: 'resolved' in fields ? 4 : 'closed' in fields ? 1 : 0, ...fields,
+  state: 'resolved' in fields ? 4 : 'closed' in fields ? 1 : 0, words: `'it':2 'rain':3 'will':1`, ...fields,
 });
-
 const proposed = (n: number, fields: Partial<ResolutionProposed> = {}): ResolutionProposed => ({
   type: 'ResolutionProposed', v: 1, marketId: MARKET, assertionId: hash(n), proposer: ALICE, outcome: 0, bond: UINT256_MAX, assertionTime: 1_700_000_000,
   expirationTime: 1_700_007_200, ...fields,
@@ -146,8 +146,8 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
   {
     name: 'MarketOpened: numbered in order of opening, texts kept whatever they hold',
     history: [[opened(0), opened(1, { question: 'NULL', description: '' })], [opened(2, { question: 'a\0b,"', marketKind: 'quick', category: 'defi' })]],
-    rows: { markets: [marketRow(0), marketRow(1, { question: 'NULL', description: '' }),
-      marketRow(2, { question: 'a\uFFFDb,"', kind: 'quick', category: 'defi', created_at_ms: at(1), opened_position: '1' })] },
+    rows: { markets: [marketRow(0), marketRow(1, { question: 'NULL', description: '', words: `'null':1` }),
+      marketRow(2, { question: 'a\uFFFDb,"', words: `'a\uFFFDb':1`, kind: 'quick', category: 'defi', created_at_ms: at(1), opened_position: '1' })] },
   },
   {
     name: 'MarketClosed: of an earlier outcome and of the same one',

@@ -65,9 +65,10 @@ function positionsOf(rows: Rows): Map<string, unknown> {
   ] as const)));
 }
 
-/** Counts of holders, and sums by chain, are those of the rows that they count. */
+/** Counts of holders, sums by chain, and the chains of orders are those of the rows that they follow from. */
 function assertCounts(rows: Rows): void {
   const chainOf = new Map(rowsOf(rows, 'markets').map(({ market_id, chain_id }) => [market_id, chain_id]));
+  for (const { market_id, chain_id } of rowsOf(rows, 'orders')) assert.equal(chain_id, chainOf.get(market_id) ?? null);
   const positions = rowsOf(rows, 'positions');
   for (const { market_id, holders } of rowsOf(rows, 'market_holders')) {
     assert.equal(Number(holders), positions.filter((each) => each['market_id'] === market_id

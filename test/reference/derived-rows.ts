@@ -10,6 +10,7 @@ export function derivedRows(market: string, outcomes: readonly CommandOutcome[],
   const positions = rows['positions'] ?? [];
   const holders = positions.filter((each) => [each['yes_shares'], each['no_shares']].some((shares) => BigInt(shares as string) > 0n));
   return {
+    order_markets: chains,
     market_volumes: chains.map((each) => ({ ...each, volume: '0', trades: '0', first_fill: null })),
     position_markets: chains.map((each, n) => ({ ...each, opened_position: String(markets[n]!.openedAt) })),
     chain_volumes: [...new Set(markets.map(({ chainId }) => chainId))].map((chain) => ({ chain_id: String(chain), volume: '0', trades: '0' })),

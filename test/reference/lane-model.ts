@@ -7,7 +7,7 @@ import {
 import { decideNonces, isDoubtful, NO_MEMORY, type NonceMemory, type NoncePolicy, type Places } from '../../command/lane/nonces.js';
 import type { Ending, HeldRequest } from '../../command/lane/requests.js';
 
-export type Happening
+export type LaneModelEvent
   = | { readonly kind: 'mine'; readonly fullness: number; readonly baseFee: bigint }
     | { readonly kind: 'drop'; readonly nonce: number }
     | { readonly kind: 'reorg'; readonly depth: number }
@@ -16,7 +16,7 @@ export type Happening
     /** The node counts wrongly at so many looks; at the final block, too, or not. */
     | { readonly kind: 'lie'; readonly by: number; readonly looks: number; readonly final: boolean };
 
-/** What passes between two happenings. */
+/** What passes between two events. */
 const STEP_MS = 400;
 
 const OPEN_POLICY: OpenTransactionPolicy = {
@@ -55,19 +55,19 @@ export class LaneModel {
     assert.deepEqual([this.waiting, this.openTransactions], [[], []]);
   }
 
-  happen(happening: Happening): void {
+  apply(event: LaneModelEvent): void {
     this.nowMs += STEP_MS;
-    switch (happening.kind) {
-      case 'mine': this.mine(happening.fullness, happening.baseFee); break;
-      case 'drop': this.pool.delete(happening.nonce); break;
-      case 'reorg': this.reorganise(happening.depth); break;
+    switch (event.kind) {
+      case 'mine': this.mine(event.fullness, event.baseFee); break;
+      case 'drop': this.pool.delete(event.nonce); break;
+      case 'reorg': this.reorganise(event.depth); break;
       case 'restart':
         this.openTransactions = this.openTransactions.map(({ transaction }) => opened(transaction, this.nowMs));
         this.nonces = NO_MEMORY;
         break;
-      case 'refuse': this.refusal = happening.answer; break;
+      case 'refuse': this.refusal = event.answer; break;
       case 'swallow': this.refusal = 'swallowed'; break;
-      case 'lie': this.lie = happening; break;
+      case 'lie': this.lie = event; break;
       case 'ask': this.waiting.push(this.asked++);
     }
   }

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { InvariantBroken } from './invariants/world.js';
 import { runSeed, type RunResult } from './run.js';
 import { smallestStory } from './smallest/story.js';
-import { storyOf } from './story/happenings.js';
+import { storyOf } from './story/story-events.js';
 import { prepareTools } from './world/parts.js';
 
 const { values } = parseArgs({ options: {
@@ -43,7 +43,7 @@ async function explain(seed: number, broken: Error): Promise<void> {
   const what = (error: Error | undefined): string | undefined => error instanceof InvariantBroken ? error.invariant : error?.message;
   const story = await smallestStory(storyOf(seed, steps), async (shorter) => (
     what((await runSeed({ tools, seed, steps, story: shorter })).broken) === what(broken)));
-  print(`the shortest story that breaks it, ${story.length} of ${steps} happenings:`);
+  print(`the shortest story that breaks it, ${story.length} of ${steps} events:`);
   for (const { atMs, kind } of story) print(`  ${(atMs / 1_000).toFixed(3)} s: ${kind}`);
   const { latest } = await runSeed({ tools, seed, steps, story });
   print(`its trace, the last ${Math.min(60, latest.length)} lines:\n${latest.slice(-60).join('\n')}`);

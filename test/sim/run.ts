@@ -1,7 +1,7 @@
 /** One run of the simulation: a story on a new world, invariants after every step, and an end in which everything has to come to rest. */
 import { carryOut } from './story/acts.js';
 import { createClients } from './story/clients.js';
-import { hasRelays, storyOf, type Happening } from './story/happenings.js';
+import { hasRelays, storyOf, type StoryEvent } from './story/story-events.js';
 import { beginning, FIRST_SHARES, MARKETS, TRADERS } from './story/traders.js';
 import type { Scene } from './story/scene.js';
 import { createRelayClients } from './relays/clients.js';
@@ -18,10 +18,10 @@ import { clearUp } from './world/weather.js';
 export interface RunOptions {
   readonly tools: Tools;
   readonly seed: number;
-  /** The number of happenings of the seed's story. */
+  /** The number of events of the seed's story. */
   readonly steps: number;
   /** Another story than the seed's. */
-  readonly story?: readonly Happening[];
+  readonly story?: readonly StoryEvent[];
   readonly print?: (line: string) => void;
 }
 
@@ -71,7 +71,7 @@ export async function runSeed({ tools, seed, steps, story = storyOf(seed, steps)
 }
 
 async function play({ parts, exchange, inspector, story, isBroken }: {
-  parts: WorldParts; exchange: Exchange; inspector: Inspector; story: readonly Happening[]; isBroken: () => Error | undefined;
+  parts: WorldParts; exchange: Exchange; inspector: Inspector; story: readonly StoryEvent[]; isBroken: () => Error | undefined;
 }): Promise<void> {
   const { time, trace, chain, weather, prices } = parts;
   const clients = createClients(parts, exchange, inspector);
@@ -91,9 +91,9 @@ async function play({ parts, exchange, inspector, story, isBroken }: {
     const error = isBroken() ?? ended;
     if (error !== undefined) throw error;
   };
-  for (const happening of story) {
-    await time.run({ until: () => false, endMs: happening.atMs, stepped });
-    carryOut(happening, scene);
+  for (const storyEvent of story) {
+    await time.run({ until: () => false, endMs: storyEvent.atMs, stepped });
+    carryOut(storyEvent, scene);
   }
   trace.note('* the faults stop');
   clearUp(weather);

@@ -4,7 +4,9 @@ const INTERVALS_S = [60, 300, 900, 3_600, 86_400];
 
 /** SQL statements, to be run in this order, each over all rows. A test compares what they make with what the projections make. */
 export const DERIVE: readonly string[] = [
-  'truncate position_markets, market_holders, chain_volumes, candles',
+  'truncate order_markets, position_markets, market_holders, chain_volumes, candles',
+  'insert into order_markets select market_id, chain_id from markets',
+  'update orders set chain_id = order_markets.chain_id from order_markets where order_markets.market_id = orders.market_id',
   'insert into position_markets select market_id, chain_id, opened_position from markets',
   `insert into market_holders
     select market_id, count(*) filter (where yes_shares > 0 or no_shares > 0) from positions group by market_id`,

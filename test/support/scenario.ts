@@ -25,18 +25,18 @@ interface Story {
   readonly fills: Map<number, FillMatched>;
 }
 
-type Deed = (story: Story) => Command;
+type ScenarioCommand = (story: Story) => Command;
 type Expected = (story: Story) => Event;
 type Amount = number | bigint;
 
 /** What is done, and the events that it causes, all of them and in order. */
-export type Line = readonly [Deed, ...Expected[]];
+export type Line = readonly [ScenarioCommand, ...Expected[]];
 
 /** Does every line and compares whole outcomes: the engine's time and the events. */
 export function play(engine: ComparedEngine, lines: readonly Line[]): void {
   const story: Story = { now: 0, position: 0, command: undefined, markets: new Map(), orders: new Map(), fills: new Map() };
-  for (const [deed, ...expected] of lines) {
-    const command = deed(story);
+  for (const [build, ...expected] of lines) {
+    const command = build(story);
     story.command = command;
     story.now = Math.max(story.now, command.at);
     if (command.kind === 'OpenMarket') story.markets.set(command.marketId, command);
@@ -86,7 +86,7 @@ interface MarketTerms extends When, ReportedFact {
   readonly quick?: readonly [string, number];
 }
 
-export function open(market: string, terms: MarketTerms = {}): Deed {
+export function open(market: string, terms: MarketTerms = {}): ScenarioCommand {
   return (story) => newCommand('OpenMarket', {
     at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', ifOver: terms.ifOver ?? 'close',
     contractAddress: address(market), maker: address('maker'), expiration: ZERO_S + (terms.expiration ?? 86_400),
@@ -112,7 +112,7 @@ export interface Terms extends When {
   readonly selfTrade?: PlaceOrder['selfTrade'];
 }
 
-function place(order: string, side: Side, [trader, size, price]: readonly [string, Amount, number], terms: Terms): Deed {
+function place(order: string, side: Side, [trader, size, price]: readonly [string, Amount, number], terms: Terms): ScenarioCommand {
   return (story) => {
     const { expiration = 3_600 } = terms;
     const placed: PlaceOrder = newCommand('PlaceOrder', {
@@ -133,20 +133,20 @@ function askedIn({ timeInForce, postOnly, notAfter, selfTrade }: Terms): Partial
 }
 
 /** `buy('bid', 'ben', 10, 600_000)`: the order `bid`, ben's, buys 10 at a price of 0.60. */
-export function buy(order: string, trader: string, size: Amount, price: number, terms: Terms = {}): Deed {
+export function buy(order: string, trader: string, size: Amount, price: number, terms: Terms = {}): ScenarioCommand {
   return place(order, BUY, [trader, size, price], terms);
 }
 
-export function sell(order: string, trader: string, size: Amount, price: number, terms: Terms = {}): Deed {
+export function sell(order: string, trader: string, size: Amount, price: number, terms: Terms = {}): ScenarioCommand {
   return place(order, SELL, [trader, size, price], terms);
 }
 
 /** The very same order comes once more, with other terms where some are given. */
-export function again(order: string, when: Terms = {}): Deed {
+export function again(order: string, when: Terms = {}): ScenarioCommand {
   return (story) => ({ ...story.orders.get(order)!.placed, ...askedIn(when), at: stamp(story, when) });
 }
 
-export function cancel(order: string, asked: When & ReportedFact & { market?: string; side?: Side; trader?: string } = {}): Deed {
+export function cancel(order: string, asked: When & ReportedFact & { market?: string; side?: Side; trader?: string } = {}): ScenarioCommand {
   return (story) => {
     const command: CancelOrder = newCommand('CancelOrder', {
       at: stamp(story, asked), orderHash: bytes32(order), marketId: bytes32(asked.market ?? 'M'), ...factOf(asked),
@@ -157,22 +157,24 @@ export function cancel(order: string, asked: When & ReportedFact & { market?: st
   };
 }
 
-export function clock(at: number): Deed {
+export function clock(at: number): ScenarioCommand {
   return (story) => newCommand('AdvanceClock', { at: stamp(story, { at }) });
 }
 
-export function settle(fill: number, when: When & ReportedFact = {}): Deed {
+export function settle(fill: number, when: When & ReportedFact = {}): ScenarioCommand {
   return (story) => newCommand('SettleFill', { at: stamp(story, when), fill, txHash: TX_HASH, ...factOf(when) });
 }
 
 /** A failure that counts as nobody's default, as in histories from before defaults. */
-export function fail(fill: number, reason: FailureReason, culprit: Culprit, when: When & ReportedFact & { countDefault?: boolean } = {}): Deed {
+export function fail(
+  fill: number, reason: FailureReason, culprit: Culprit, when: When & ReportedFact & { countDefault?: boolean } = {},
+): ScenarioCommand {
   const { countDefault = false } = when;
   return (story) => newCommand('FailFill', { at: stamp(story, when), fill, txHash: TX_HASH, reason, culprit, countDefault, ...factOf(when) });
 }
 
 /** Any other command, as it is but for its time. */
-export function tell({ kind, ...fields }: Untimed<Command>, when: When = {}): Deed {
+export function tell({ kind, ...fields }: Untimed<Command>, when: When = {}): ScenarioCommand {
   return (story) => newCommand(kind, { ...fields, at: stamp(story, when) } as never);
 }
 

@@ -6,7 +6,7 @@ import type { VirtualTime } from '../world/time.js';
 import { START_MS } from '../world/time.js';
 import { carryOutCall, readCall, type SimCall } from './calls.js';
 import {
-  CHAIN, copyContracts, emptyContracts, settleBatch, type Batch, type BatchReader, type ContractEvents, type ContractState, type Deed,
+  CHAIN, copyContracts, emptyContracts, settleBatch, type Batch, type BatchReader, type ContractEvents, type ContractState, type ContractEffect,
   type SimLog, type SimMarket,
 } from './contracts.js';
 import type { Endowment } from './quick-contracts.js';
@@ -42,7 +42,7 @@ export interface SimBlock {
   readonly timestamp: number;
   readonly baseFeePerGas: bigint;
   readonly transactions: readonly SimTransaction[];
-  readonly deeds: readonly { readonly deed: Deed; readonly hash: string }[];
+  readonly effects: readonly { readonly effect: ContractEffect; readonly hash: string }[];
   readonly logs: readonly PlacedLog[];
   readonly receipts: ReadonlyMap<string, SimReceipt>;
   readonly state: ContractState;
@@ -75,7 +75,7 @@ export class SimChain {
   left: SimBlock[] | undefined;
   /** By `sender nonce`. */
   readonly pool = new Map<string, SimTransaction>();
-  private deeds: { deed: Deed; hash: string }[] = [];
+  private effects: { effect: ContractEffect; hash: string }[] = [];
   /** The next transactions of a sender to revert as a whole, and batches to be stopped. */
   reverts = 0;
   stops = 0;
@@ -102,7 +102,7 @@ export class SimChain {
     });
   }
 
-  act(deed: Deed): void { this.deeds.push({ deed, hash: id(`deed ${this.made++}`) }); }
+  act(effect: ContractEffect): void { this.effects.push({ effect, hash: id(`deed ${this.made++}`) }); }
 
   /** Takes a signed transaction into the pool, as a node does. */
   send(raw: string): { readonly answer: PoolAnswer; readonly transaction: SimTransaction } {
@@ -156,7 +156,9 @@ export class SimChain {
         counts.set(from, next.nonce + 1);
       }
     }
-    const block = this.blockAfter(before, { state: copyContracts(before.state), baseFeePerGas, transactions: chosen, deeds: this.deeds.splice(0) });
+    const block = this.blockAfter(before, {
+      state: copyContracts(before.state), baseFeePerGas, transactions: chosen, effects: this.effects.splice(0),
+    });
     this.blocks.push(block);
     this.clean();
     this.parts.events.mined(block);
@@ -174,7 +176,7 @@ export class SimChain {
       for (const transaction of transactions) if (!drops(transaction)) this.pool.set(`${transaction.from} ${transaction.nonce}`, transaction);
     }
     // Before those that wait for a block: a dispute is arbitrated after it was made.
-    this.deeds.unshift(...gone.flatMap(({ deeds }) => deeds));
+    this.effects.unshift(...gone.flatMap(({ effects }) => effects));
     for (let i = 0; i <= count; i++) this.mine(this.parts.time.below(3));
     return count;
   }
@@ -190,9 +192,9 @@ export class SimChain {
   }
 
   private blockAfter(before: SimBlock | undefined, made: {
-    state: ContractState; baseFeePerGas: bigint; transactions?: readonly SimTransaction[]; deeds?: SimBlock['deeds'];
+    state: ContractState; baseFeePerGas: bigint; transactions?: readonly SimTransaction[]; effects?: SimBlock['effects'];
   }): SimBlock {
-    const { state, baseFeePerGas, transactions = [], deeds = [] } = made;
+    const { state, baseFeePerGas, transactions = [], effects = [] } = made;
     const number = (before?.number ?? -1) + 1;
     const hash = id(`block ${number} ${this.made++}`);
     const timestamp = this.timeAfter(before?.timestamp ?? 0);
@@ -200,14 +202,14 @@ export class SimChain {
     const receipts = new Map<string, SimReceipt>();
     const logs: PlacedLog[] = [];
     const place = (of: readonly SimLog[], txHash: string): void => { for (const log of of) logs.push({ ...log, txHash, logIndex: logs.length }); };
-    for (const { deed, hash: txHash } of deeds) place(deed(state, timestamp), txHash);
+    for (const { effect, hash: txHash } of effects) place(effect(state, timestamp), txHash);
     for (const transaction of transactions) {
       counts.set(transaction.from, transaction.nonce + 1);
       const done = this.carryOut(transaction, state, timestamp);
       if (done !== undefined) place(done, transaction.hash);
       receipts.set(transaction.hash, { transactionHash: transaction.hash, blockNumber: number, succeeded: done !== undefined });
     }
-    return { number, hash, timestamp, baseFeePerGas, transactions, deeds, logs, receipts, state, counts };
+    return { number, hash, timestamp, baseFeePerGas, transactions, effects, logs, receipts, state, counts };
   }
 
   /** Undefined when the transaction reverts. */

@@ -120,7 +120,7 @@ export interface SimLog {
 }
 
 /** What a trader does on the chain; carried out with the next block. */
-export type Deed = (state: ContractState, timestamp: number) => readonly SimLog[];
+export type ContractEffect = (state: ContractState, timestamp: number) => readonly SimLog[];
 
 export interface Sides { readonly seq: number; readonly buyer: string; readonly seller: string }
 

@@ -1,6 +1,6 @@
 /** The oracle's and its resolver's rules: a resolution is proposed, perhaps disputed and arbitrated, and settled by whoever asks. */
 import { id } from 'ethers';
-import { abi, CHAIN, emitted, NOBODY, type ContractState, type Deed, type SimLog, type SimMarket, type SimProposal } from './contracts.js';
+import { abi, CHAIN, emitted, NOBODY, type ContractState, type ContractEffect, type SimLog, type SimMarket, type SimProposal } from './contracts.js';
 import type { Done } from './token-contract.js';
 
 export interface SettleCall {
@@ -40,7 +40,9 @@ export function unsettled({ proposals, resolved }: ContractState): readonly SimP
   return [...proposals.values()].filter(({ settled, marketId }) => !settled && !resolved.has(marketId));
 }
 
-export function propose({ marketId }: SimMarket, { outcome, windowS, proposer }: { outcome: 0 | 1; windowS: number; proposer: string }): Deed {
+export function propose(
+  { marketId }: SimMarket, { outcome, windowS, proposer }: { outcome: 0 | 1; windowS: number; proposer: string },
+): ContractEffect {
   return (state, timestamp) => {
     if (state.resolved.has(marketId) || pendingOf(state, marketId) !== undefined) return [];
     const assertionId = id(`assertion ${marketId} ${timestamp}`);
@@ -50,7 +52,7 @@ export function propose({ marketId }: SimMarket, { outcome, windowS, proposer }:
   };
 }
 
-export function dispute({ marketId }: SimMarket, disputer: string): Deed {
+export function dispute({ marketId }: SimMarket, disputer: string): ContractEffect {
   return (state, timestamp) => {
     const proposal = pendingOf(state, marketId);
     if (proposal === undefined || proposal.disputed || timestamp >= proposal.expirationTime) return [];
@@ -60,7 +62,7 @@ export function dispute({ marketId }: SimMarket, disputer: string): Deed {
 }
 
 /** Of every dispute that waits. */
-export function arbitrate({ marketId }: SimMarket, truthful: boolean): Deed {
+export function arbitrate({ marketId }: SimMarket, truthful: boolean): ContractEffect {
   return (state) => {
     const proposal = pendingOf(state, marketId);
     if (proposal?.disputed === true) state.proposals.set(proposal.assertionId, { ...proposal, truthful });
@@ -69,7 +71,7 @@ export function arbitrate({ marketId }: SimMarket, truthful: boolean): Deed {
 }
 
 /** Somebody else than the keeper settles, if that is possible. */
-export function settleFirst({ marketId }: SimMarket): Deed {
+export function settleFirst({ marketId }: SimMarket): ContractEffect {
   return (state, timestamp): readonly SimLog[] => {
     const proposal = pendingOf(state, marketId);
     const done = proposal === undefined ? undefined : carryOutSettle({ kind: 'settle', assertionId: proposal.assertionId }, { state, timestamp });

@@ -31,8 +31,8 @@ export async function findPlanted(number: number, { first, most, steps }: { firs
 }
 
 export interface Smallest {
-  /** How many happenings are left. */
-  readonly happenings: number;
+  /** How many events are left. */
+  readonly storyEvents: number;
   /** The last line of the smallest story's trace. */
   readonly end: string;
 }
@@ -40,7 +40,7 @@ export interface Smallest {
 /** The smallest story of a seed that finds the bug; undefined when the seed does not. */
 export async function smallestPlanted(number: number, { seed, steps }: { seed: number; steps: number }): Promise<Smallest | undefined> {
   const stdout = await run(number, ['--seed', String(seed), '--steps', String(steps)]);
-  const [, happenings] = /^the shortest story that breaks it, (\d+) of/m.exec(stdout) ?? [];
+  const [, storyEvents] = /^the shortest story that breaks it, (\d+) of/m.exec(stdout) ?? [];
   const end = stdout.split('\n').findLast((line) => line.includes('broken: '));
-  return happenings === undefined || end === undefined ? undefined : { happenings: Number(happenings), end };
+  return storyEvents === undefined || end === undefined ? undefined : { storyEvents: Number(storyEvents), end };
 }

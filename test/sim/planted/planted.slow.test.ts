@@ -22,10 +22,10 @@ describe('simulation: planted bugs', () => {
     });
   }
 
-  it('the shortest story of a find has a tenth of its happenings, and still breaks the same invariant', async () => {
+  it('the shortest story of a find has a tenth of its events, and still breaks the same invariant', async () => {
     const name = 'after a lost answer an append goes to the new end of the log';
     const smallest = await smallestPlanted(numberOf(name), { seed: 3, steps: STEPS });
-    assert.ok(smallest !== undefined && smallest.happenings > 0 && smallest.happenings <= STEPS / 10, JSON.stringify(smallest));
+    assert.ok(smallest !== undefined && smallest.storyEvents > 0 && smallest.storyEvents <= STEPS / 10, JSON.stringify(smallest));
     assert.match(smallest.end, /broken: nothing is appended twice: /);
   });
 });

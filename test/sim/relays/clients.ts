@@ -3,7 +3,7 @@ import { createRandom } from '../../support/random-commands.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Relayed } from '../../../command/relayer/relayer.js';
 import { relayEndpoints } from '../../../command/relayer/endpoints.js';
-import { ask, type Heard } from '../story/line.js';
+import { ask, type AskResult } from '../story/line.js';
 import type { Exchange, ProcessName } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
 import type { SignedRelay } from './messages.js';
@@ -21,7 +21,7 @@ const TRIES = 8;
 const LOST = 6;
 const ANYBODY = { id: 1, name: 'anybody', scopes: ['relay'] };
 
-export interface Asking {
+export interface SendPlan {
   /** How often it is sent at once. */
   readonly times: number;
   /** After such a silence it is sent once more. Undefined: never. */
@@ -32,7 +32,7 @@ export function createRelayClients(parts: WorldParts, exchange: Exchange, watch:
   const { time, trace, strikes } = parts;
   let underWay = 0;
 
-  async function heardOf({ id, action, body }: SignedRelay, name: ProcessName): Promise<Heard<Relayed>> {
+  async function heardOf({ id, action, body }: SignedRelay, name: ProcessName): Promise<AskResult<Relayed>> {
     const heard = await ask(parts, exchange.running.get(name), { endpoint: relayEndpoints[action], rawBody: body, token: ANYBODY });
     if (typeof heard === 'string' || !time.once(LOST)) return heard instanceof RequestError || typeof heard === 'string' ? heard : readAnswer(heard.body);
     strikes.struck('relay answer lost', id.slice(0, 10));
@@ -57,7 +57,7 @@ export function createRelayClients(parts: WorldParts, exchange: Exchange, watch:
     }
   }
 
-  async function carry(request: SignedRelay, seed: number, { times, againAfterMs }: Asking): Promise<void> {
+  async function carry(request: SignedRelay, seed: number, { times, againAfterMs }: SendPlan): Promise<void> {
     underWay += 1;
     watch.asked(request);
     if (times > 1) strikes.struck('relay request sent twice', request.id.slice(0, 10));
@@ -73,7 +73,7 @@ export function createRelayClients(parts: WorldParts, exchange: Exchange, watch:
   return {
     /** How many requests have not ended. */
     underWay: () => underWay,
-    relay(request: SignedRelay, seed: number, asking: Asking): void { void carry(request, seed, asking); },
+    relay(request: SignedRelay, seed: number, asking: SendPlan): void { void carry(request, seed, asking); },
   };
 }
 
@@ -83,7 +83,7 @@ function readAnswer(body: string): Relayed {
   return { txHash, status: txHash === '' ? 'done' : 'pending' };
 }
 
-function textOf(heard: Heard<Relayed>): string {
+function textOf(heard: AskResult<Relayed>): string {
   if (typeof heard === 'string') return heard;
   return heard instanceof RequestError ? `${heard.code}: ${heard.message}` : `${heard.status} ${heard.txHash.slice(0, 10)}`;
 }

@@ -15,18 +15,18 @@ export interface SignedRelay {
   readonly call: TokenCall;
 }
 
-export type Wish
+export type RelayIntent
   = | { readonly action: 'ctf-approval'; readonly approved: boolean }
     | { readonly action: 'ctf-split' | 'ctf-merge'; readonly marketId: string; readonly amount: bigint }
     | { readonly action: 'ctf-redemption'; readonly marketId: string };
 
-function membersOf(wish: Wish): Message {
+function membersOf(intent: RelayIntent): Message {
   const { settlement: operator, collateral: collateralToken } = CHAIN.contracts;
-  switch (wish.action) {
-    case 'ctf-approval': return { operator, approved: wish.approved };
+  switch (intent.action) {
+    case 'ctf-approval': return { operator, approved: intent.approved };
     case 'ctf-split':
-    case 'ctf-merge': return { collateralToken, conditionId: wish.marketId, amount: wish.amount };
-    case 'ctf-redemption': return { collateralToken, parentCollectionId: ZERO_WORD, conditionId: wish.marketId, indexSets: [1n, 2n] };
+    case 'ctf-merge': return { collateralToken, conditionId: intent.marketId, amount: intent.amount };
+    case 'ctf-redemption': return { collateralToken, parentCollectionId: ZERO_WORD, conditionId: intent.marketId, indexSets: [1n, 2n] };
   }
 }
 
@@ -40,10 +40,10 @@ interface Signing {
 }
 
 /** Signs with the nonce that is due in this state, or with a later one. */
-export function signRelay(trader: Trader, wish: Wish, { state, messages, deadline, later = 0n }: Signing): SignedRelay {
+export function signRelay(trader: Trader, intent: RelayIntent, { state, messages, deadline, later = 0n }: Signing): SignedRelay {
   const { address: owner } = trader;
-  const { action } = wish;
-  const message = { owner, ...membersOf(wish), deadline };
+  const { action } = intent;
+  const message = { owner, ...membersOf(intent), deadline };
   const digest = messages.digest(action, { ...message, nonce: nextNonce(state, { action, owner, message }) + later });
   const { serialized, v, r, s } = trader.key.sign(digest);
   const text = (value: unknown): unknown => typeof value === 'bigint' ? String(value) : Array.isArray(value) ? value.map(text) : value;

@@ -14,7 +14,7 @@ export const proposeActs = {
     // Perhaps too early: then it is refused.
     const redeemer = dice.pick(TRADERS);
     time.after(dice.ms(12_000, 26_000), () => {
-      relay(scene, redeemer, { wish: { action: 'ctf-redemption', marketId: market.marketId }, seed, asking: { times: 1, againAfterMs: undefined } });
+      relay(scene, redeemer, { intent: { action: 'ctf-redemption', marketId: market.marketId }, seed, asking: { times: 1, againAfterMs: undefined } });
     });
     const course = dice.below(4);
     if (course === 0) {

@@ -3,15 +3,15 @@ import { useNonce } from '../chain/token-contract.js';
 import { MARKETS, TRADERS, type Trader } from '../story/traders.js';
 import { later, type Act, type Dice, type Scene } from '../story/scene.js';
 import { START_MS } from '../world/time.js';
-import type { Asking } from './clients.js';
-import { signRelay, type SignedRelay, type Wish } from './messages.js';
+import type { SendPlan } from './clients.js';
+import { signRelay, type SignedRelay, type RelayIntent } from './messages.js';
 
 export const relayActs = {
   'relay'(scene, dice, seed) {
     const { chain, strikes } = scene.parts;
     const trader = dice.pick(TRADERS);
     const asking = { times: dice.below(3) === 0 ? 2 : 1, againAfterMs: dice.below(3) === 0 ? dice.ms(1_000, 15_000) : undefined };
-    const request = relay(scene, trader, { wish: newWish(trader, scene, dice), seed, asking, odd: dice.below(16) });
+    const request = relay(scene, trader, { intent: newIntent(trader, scene, dice), seed, asking, odd: dice.below(16) });
     const meanwhile = dice.below(12);
     if (meanwhile <= 1) {
       strikes.struck('relayed message brought by a stranger', request.id.slice(0, 10));
@@ -28,25 +28,25 @@ export const relayActs = {
 } satisfies Readonly<Record<string, Act>>;
 
 interface Relaying {
-  readonly wish: Wish;
+  readonly intent: RelayIntent;
   readonly seed: number;
-  readonly asking: Asking;
+  readonly asking: SendPlan;
   /** Some numbers make the message too old, nearly so, or too early. */
   readonly odd?: number;
 }
 
 /** Signs a message with the nonce that is due now, and asks for it. */
-export function relay({ parts, relays }: Scene, trader: Trader, { wish, seed, asking, odd = 3 }: Relaying): SignedRelay {
+export function relay({ parts, relays }: Scene, trader: Trader, { intent, seed, asking, odd = 3 }: Relaying): SignedRelay {
   const { chain, time, tools: { messages } } = parts;
   const nowS = Math.floor((START_MS + time.now()) / 1_000);
-  const request = signRelay(trader, wish, {
+  const request = signRelay(trader, intent, {
     state: chain.head.state, messages, deadline: BigInt(nowS + ([-5, 8][odd] ?? 600)), ...odd === 2 ? { later: 3n } : {},
   });
   relays.relay(request, seed, asking);
   return request;
 }
 
-function newWish({ address }: Trader, { parts: { chain } }: Scene, dice: Dice): Wish {
+function newIntent({ address }: Trader, { parts: { chain } }: Scene, dice: Dice): RelayIntent {
   const { quick, resolved, approved, shares } = chain.head.state;
   const markets = [...MARKETS.values(), ...quick.values()];
   const paid = markets.filter(({ marketId, tokens }) => resolved.has(marketId) && tokens.some((token) => (shares.get(`${address} ${token}`) ?? 0n) > 0n));

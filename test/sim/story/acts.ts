@@ -1,4 +1,4 @@
-/** What each kind of happening does to the world. */
+/** What each kind of event does to the world. */
 import { decodeCommand, encodeCommand } from '../../../engine/records/codec.js';
 import type { Log } from '../../../engine/log/log.js';
 import { QUICK_INTERVAL_S, type SourceState } from '../prices/price-world.js';
@@ -9,13 +9,13 @@ import { PROCESSES } from '../world/exchange.js';
 import type { Special } from '../world/ports.js';
 import { START_MS } from '../world/time.js';
 import type { LogFate } from '../world/weather.js';
-import type { Happening, HappeningKind } from './happenings.js';
+import type { StoryEvent, StoryEventKind } from './story-events.js';
 import { newOrder } from './new-order.js';
 import { requestActs } from './requests.js';
 import { diceOf, later, type Act, type Dice, type Scene } from './scene.js';
 import { MARKETS, TRADERS, cancelAllOnChain, cancelOnChain, resolve, spend, transfer } from './traders.js';
 
-export function carryOut({ kind, seed }: Happening, scene: Scene): void {
+export function carryOut({ kind, seed }: StoryEvent, scene: Scene): void {
   scene.parts.trace.note(`* ${kind}`);
   ACTS[kind](scene, diceOf(seed), seed);
 }
@@ -36,7 +36,7 @@ function silence(scene: Scene, { silent }: SourceState, ms: number): void {
   scene.parts.strikes.struck('price source silent');
 }
 
-const ACTS: Readonly<Record<HappeningKind, Act>> = {
+const ACTS: Readonly<Record<StoryEventKind, Act>> = {
   'order': (scene, dice, seed) => { scene.clients.place(newOrder(scene, dice), seed); },
   'order twice': (scene, dice, seed) => { scene.clients.placeTwice(newOrder(scene, dice), seed); },
   'order again': ({ orders, clients }, dice, seed) => { if (orders.length > 0) clients.place(dice.pick(orders.slice(-8)), seed); },

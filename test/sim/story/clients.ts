@@ -6,7 +6,7 @@ import { cancelOrder } from '../../../command/orders/cancel-order.js';
 import { placeOrder } from '../../../command/orders/place-order.js';
 import type { Exchange, ProcessName } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
-import { ask, type Asking, type Heard } from './line.js';
+import { ask, type EndpointRequest, type AskResult } from './line.js';
 import { createRequestClients, textOf, type RequestWatch } from './request-clients.js';
 import type { SignedOrder } from './traders.js';
 
@@ -26,7 +26,7 @@ export function createClients(parts: WorldParts, exchange: Exchange, watch: Clie
   let underWay = 0;
 
   /** What the client hears of one try. */
-  const heardOf = (front: number, asking: Asking): Promise<Heard<Reply>> => ask(parts, exchange.running.get(FRONTS[front % 2] ?? 'front-0'), asking);
+  const heardOf = (front: number, asking: EndpointRequest): Promise<AskResult<Reply>> => ask(parts, exchange.running.get(FRONTS[front % 2] ?? 'front-0'), asking);
 
   async function untilKnown(order: SignedOrder, seed: number, firstTry: number): Promise<void> {
     const random = createRandom(seed);

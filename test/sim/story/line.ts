@@ -10,15 +10,15 @@ const FREEING: readonly Endpoint[] = cancelEndpoints.filter((endpoint) => endpoi
 
 export const PATIENCE_MS = 12_000;
 
-export type Heard<T> = T | RequestError | 'no answer' | 'not reached';
+export type AskResult<T> = T | RequestError | 'no answer' | 'not reached';
 
 /** A request as the HTTP shell would pass it on. */
-export interface Asking extends Partial<Pick<ApiRequest, 'params' | 'query' | 'rawBody' | 'token'>> {
+export interface EndpointRequest extends Partial<Pick<ApiRequest, 'params' | 'query' | 'rawBody' | 'token'>> {
   readonly endpoint: Endpoint;
 }
 
 /** A process that does not serve the endpoint yet is not reached. */
-export function ask({ time, watch }: WorldParts, to: Running | undefined, { endpoint, ...asking }: Asking): Promise<Heard<Reply>> {
+export function ask({ time, watch }: WorldParts, to: Running | undefined, { endpoint, ...asking }: EndpointRequest): Promise<AskResult<Reply>> {
   return new Promise((resolve) => {
     time.after(1 + 5 * time.random(), () => {
       const handler = to?.process.alive === true ? to.handlers.get(endpoint) : undefined;

@@ -3,7 +3,7 @@ import { createRandom } from '../../support/random-commands.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Endpoint, Reply } from '../../../service/api/endpoint.js';
 import type { WorldParts } from '../world/parts.js';
-import type { Asking, Heard } from './line.js';
+import type { EndpointRequest, AskResult } from './line.js';
 import type { SignedOrder, Trader } from './traders.js';
 
 /** A request with the body that is sent every time. */
@@ -37,7 +37,7 @@ interface RequestParts {
   readonly parts: WorldParts;
   readonly watch: RequestWatch;
   /** What a client hears of one try. */
-  readonly heardOf: (front: number, asking: Asking) => Promise<Heard<Reply>>;
+  readonly heardOf: (front: number, asking: EndpointRequest) => Promise<AskResult<Reply>>;
   /** Sends an order alone until its fate is known. */
   readonly untilKnown: (order: SignedOrder, seed: number, firstTry: number) => Promise<void>;
   readonly carry: (work: Promise<void>) => void;
@@ -93,7 +93,7 @@ export function createRequestClients({ parts: { time, trace }, watch, heardOf, u
   };
 }
 
-export function textOf(heard: Heard<Reply>): string {
+export function textOf(heard: AskResult<Reply>): string {
   if (typeof heard === 'string') return heard;
   return heard instanceof RequestError ? heard.code : heard.body;
 }

@@ -1,4 +1,4 @@
-/** What happenings act upon, and the dice that say what of it. */
+/** What events act upon, and the dice that say what of it. */
 import { createRandom } from '../../support/random-commands.js';
 import type { createRelayClients } from '../relays/clients.js';
 import type { Exchange } from '../world/exchange.js';

@@ -1,6 +1,6 @@
 /** The traders: their keys, what they have at first, the orders that they sign, and what they do on the chain by themselves. */
 import { SigningKey, computeAddress, id } from 'ethers';
-import { CHAIN, NOBODY, TREASURY, add, emitted, type Deed, type SimMarket } from '../chain/contracts.js';
+import { CHAIN, NOBODY, TREASURY, add, emitted, type ContractEffect, type SimMarket } from '../chain/contracts.js';
 import { addressOf } from '../chain/quick-contracts.js';
 import type { OrderTerms } from '../../../command/orders/order-request.js';
 import type { OrderFields, PreparedDomain } from '../../../command/signing/typed-data.js';
@@ -29,7 +29,7 @@ export const MARKETS: ReadonlyMap<string, SimMarket> = new Map([1, 2].map((n) =>
 }));
 
 /** The first block's: the markets are created, and every trader has something and lets the settlement contract move it. */
-export const beginning: Deed = (state) => {
+export const beginning: ContractEffect = (state) => {
   const logs = [...MARKETS.values()].map(({ marketId, tokens: [yes, no], expiration }) => emitted('factory', 'MarketCreated', [
     marketId, addressOf(marketId), NOBODY, expiration, 0, 0, yes, no, 0, 'Will it?', '']));
   for (const { marketId } of MARKETS.values()) state.escrow.set(marketId, BigInt(TRADERS.length) * FIRST_SHARES);
@@ -48,7 +48,7 @@ export const beginning: Deed = (state) => {
 };
 
 /** Shares go from one trader to another, outside the exchange. */
-export function transfer(from: Trader, to: Trader, token: bigint, wanted: bigint): Deed {
+export function transfer(from: Trader, to: Trader, token: bigint, wanted: bigint): ContractEffect {
   return ({ shares }) => {
     const has = shares.get(`${from.address} ${token}`) ?? 0n;
     const amount = has < wanted ? has : wanted;
@@ -60,7 +60,7 @@ export function transfer(from: Trader, to: Trader, token: bigint, wanted: bigint
 }
 
 /** A part of the trader's collateral goes elsewhere. */
-export function spend({ address }: Trader, part: bigint): Deed {
+export function spend({ address }: Trader, part: bigint): ContractEffect {
   return ({ collateral, spent }) => {
     const amount = (collateral.get(address) ?? 0n) / part;
     add(collateral, address, -amount);
@@ -71,7 +71,7 @@ export function spend({ address }: Trader, part: bigint): Deed {
 
 const CANCEL_DELAY_S = 120;
 
-export function cancelOnChain({ address }: Trader, marketId: string, orderHash: string): Deed {
+export function cancelOnChain({ address }: Trader, marketId: string, orderHash: string): ContractEffect {
   return ({ cancelAt }, timestamp) => {
     if (cancelAt.has(orderHash)) return [];
     cancelAt.set(orderHash, timestamp + CANCEL_DELAY_S);
@@ -79,7 +79,7 @@ export function cancelOnChain({ address }: Trader, marketId: string, orderHash: 
   };
 }
 
-export function cancelAllOnChain({ address }: Trader, belowNonce: bigint): Deed {
+export function cancelAllOnChain({ address }: Trader, belowNonce: bigint): ContractEffect {
   return ({ floors }, timestamp) => {
     const current = floors.get(address) ?? { floor: 0n, pending: 0n, at: 0 };
     if (timestamp < current.at || belowNonce <= current.pending) return [];
@@ -88,7 +88,7 @@ export function cancelAllOnChain({ address }: Trader, belowNonce: bigint): Deed 
   };
 }
 
-export function resolve({ marketId }: SimMarket): Deed {
+export function resolve({ marketId }: SimMarket): ContractEffect {
   return ({ resolved }) => {
     if (resolved.has(marketId)) return [];
     resolved.set(marketId, 0);

@@ -7,7 +7,7 @@ import type { SimProcess } from './process.js';
 import type { VirtualTime } from './time.js';
 import type { Weather } from './weather.js';
 
-export interface Surroundings {
+export interface LogHandleParts {
   readonly time: VirtualTime;
   readonly weather: Weather;
   readonly strikes: Strikes;
@@ -17,7 +17,7 @@ export interface Surroundings {
 const DISK_FULL = Object.assign(new Error('could not extend file: No space left on device'), { code: '53100' });
 const lost = (maybeWritten: boolean) => new AttemptFailed(new Error('the connection was lost'), { maybeWritten, canPass: true });
 
-export function openLogHandle(store: MemoryStore, process: SimProcess, { time, weather, strikes }: Surroundings): Log {
+export function openLogHandle(store: MemoryStore, process: SimProcess, { time, weather, strikes }: LogHandleParts): Log {
   const isAway = (): boolean => {
     if (time.now() >= weather.logAwayUntilMs) return false;
     strikes.struck('log outage', process.name);

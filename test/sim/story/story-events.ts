@@ -1,4 +1,4 @@
-/** A story: what traders do and what goes wrong, one happening after the other, all of it from a seed. */
+/** A story: what traders do and what goes wrong, one event after the other, all of it from a seed. */
 import { createRandom } from '../../support/random-commands.js';
 
 /** How often each kind comes, relative to the others. */
@@ -13,33 +13,33 @@ const WEIGHTS = {
 /** What there is besides where traders relay. */
 const RELAY_WEIGHTS = { 'relay': 30, 'propose': 8, 'read models behind': 4 } as const;
 
-export type HappeningKind = keyof typeof WEIGHTS | keyof typeof RELAY_WEIGHTS;
-const FAVOURABLE = Object.keys(WEIGHTS) as readonly HappeningKind[];
-const ALWAYS: readonly HappeningKind[] = ['order', 'order twice', 'order again', 'batch', 'reduce', 'relay', 'propose'];
+export type StoryEventKind = keyof typeof WEIGHTS | keyof typeof RELAY_WEIGHTS;
+const FAVOURABLE = Object.keys(WEIGHTS) as readonly StoryEventKind[];
+const ALWAYS: readonly StoryEventKind[] = ['order', 'order twice', 'order again', 'batch', 'reduce', 'relay', 'propose'];
 
 /** Whether traders relay: every eighth seed, among those with prices, since the relayer and its lane cost much of the time. */
 export const hasRelays = (seed: number): boolean => seed % 8 === 4;
 
-export interface Happening {
+export interface StoryEvent {
   readonly atMs: number;
-  readonly kind: HappeningKind;
+  readonly kind: StoryEventKind;
   /** Everything else about it comes from this number, so that it stays the same when others are left out. */
   readonly seed: number;
 }
 
-/** The mean time between two happenings, in milliseconds. */
+/** The mean time between two events, in milliseconds. */
 const MEAN_GAP_MS = 900;
 /** The first order is sent when the processes have started. */
 const FIRST_MS = 6_000;
 
-export function storyOf(seed: number, steps: number): readonly Happening[] {
+export function storyOf(seed: number, steps: number): readonly StoryEvent[] {
   const random = createRandom(seed ^ 0x5eed);
-  const weights = Object.entries({ ...WEIGHTS, ...hasRelays(seed) ? RELAY_WEIGHTS : {} }) as [HappeningKind, number][];
+  const weights = Object.entries({ ...WEIGHTS, ...hasRelays(seed) ? RELAY_WEIGHTS : {} }) as [StoryEventKind, number][];
   const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
   // Some stories have few kinds of faults: otherwise each hides the others.
   const favoured = FAVOURABLE.filter(() => random() % 3 === 0);
-  const isIn = (kind: HappeningKind): boolean => ALWAYS.includes(kind) || seed % 3 === 0 || favoured.includes(kind) || (kind === 'read models behind' && favoured.includes('outbox cut'));
-  const choose = (): HappeningKind => {
+  const isIn = (kind: StoryEventKind): boolean => ALWAYS.includes(kind) || seed % 3 === 0 || favoured.includes(kind) || (kind === 'read models behind' && favoured.includes('outbox cut'));
+  const choose = (): StoryEventKind => {
     let rest = (random() / 0x1_0000_0000) * total;
     return weights.find(([, weight]) => (rest -= weight) < 0)?.[0] ?? 'order';
   };
