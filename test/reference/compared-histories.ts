@@ -36,6 +36,6 @@ export function compareHistories(
     }
   }
   for (const name of expected) {
-    ok((seen.get(name) ?? 0) >= times, `${name} came ${seen.get(name) ?? 0} times: the history is too tame. Let a generator in test/support/random-*.ts cause it`);
+    ok((seen.get(name) ?? 0) >= times, `${name} came ${seen.get(name) ?? 0} times: the history is too tame: see createControlCommands`);
   }
 }
