@@ -120,7 +120,7 @@ export function candlesOfAsset(db: Database, { asset: of, ...asked }: CandlePage
   return page(db, { list: 'price_candles', statement: OF_ASSET, values: [of, 0, ...valuesOf('price_candles', asked)] });
 }
 
-const seconds = kind.optional(kind.upTo(LATEST_S));
+const seconds = kind.optional(kind.seconds(LATEST_S));
 
 const pageParameters = {
   interval: inQuery('interval', kind.withDefault(kind.oneOf(['1m', '5m', '15m', '1h', '1d']), '1h'), {

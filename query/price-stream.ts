@@ -1,5 +1,4 @@
-/** The price streams of a process: who may have one, and how many there are. */
-import { RequestError } from '../engine/records/errors.js';
+/** The price streams of a process. */
 import { Type } from '../engine/records/schema-types.js';
 import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint, type Context, type StreamReply } from '../service/api/endpoint.js';
@@ -7,15 +6,9 @@ import * as example from '../service/api/examples.js';
 import { inHeader, inQuery } from '../service/api/parameter.js';
 import * as kind from '../service/api/request-fields.js';
 import { asset, AssetPrice, PriceUsd, requireAsset, type Assets } from './asset.js';
+import type { Places } from './places.js';
 import type { PriceFeed } from './price-feed.js';
 import { read } from './reading.js';
-
-export interface StreamLimits {
-  /** Streams of the process. */
-  readonly maxPriceStreams: number;
-  /** Streams of one client address; 0 = no limit. IPv6 clients are counted by their /56 prefix. */
-  readonly maxPriceStreamsPerAddress: number;
-}
 
 interface StreamParams {
   readonly asset: string;
@@ -30,45 +23,28 @@ export interface PriceStreams {
   open(): number;
 }
 
-/** When a client that was refused may ask again. */
-const RETRY_AFTER_S = 5;
-
 /** For proxies that would otherwise collect an answer before they pass it on. */
 const UNBUFFERED = { 'X-Accel-Buffering': 'no' };
 
-/** How many streams a process may have: of its connections, half are left to others. */
+/** How many streams a process may have, of prices and of channels: of its connections, half are left to others. */
 export function mostPriceStreams({ maxConnections }: { readonly maxConnections: number }): number {
   return Math.max(1, Math.floor(maxConnections / 2));
 }
 
-export function createPriceStreams(feed: PriceFeed, { maxPriceStreams, maxPriceStreamsPerAddress }: StreamLimits): PriceStreams {
-  const byAddress = new Map<string, number>();
+export function createPriceStreams(feed: PriceFeed, places: Places): PriceStreams {
   let open = 0;
-
-  /** Throws RequestError `overloaded`, `too_many_streams`. */
-  const enter = (address: string): void => {
-    const own = byAddress.get(address) ?? 0;
-    const retry = { retryAfterS: RETRY_AFTER_S };
-    if (open >= maxPriceStreams) throw new RequestError('overloaded', `${maxPriceStreams} price streams are open`, [], retry);
-    if (maxPriceStreamsPerAddress > 0 && own >= maxPriceStreamsPerAddress) {
-      throw new RequestError('too_many_streams', `at most ${maxPriceStreamsPerAddress}`, [], retry);
-    }
-    open += 1;
-    byAddress.set(address, own + 1);
-  };
-  const leave = (address: string): void => {
-    open -= 1;
-    const left = (byAddress.get(address) ?? 1) - 1;
-    if (left === 0) byAddress.delete(address); else byAddress.set(address, left);
-  };
-
   return {
     async follow({ asset, after, afterFirst }, { ip }) {
-      enter(ip);
+      const leave = places.enter(ip);
+      open += 1;
+      const ended = (): void => {
+        open -= 1;
+        leave();
+      };
       try {
-        return { ...await feed.listen({ asset, after: after ?? afterFirst, ended: () => { leave(ip); } }), headers: UNBUFFERED };
+        return { ...await feed.listen({ asset, after: after ?? afterFirst, ended }), headers: UNBUFFERED };
       } catch (error) {
-        leave(ip);
+        ended();
         throw error;
       }
     },
@@ -102,7 +78,7 @@ export const streamPrices = defineEndpoint({
       price: { asset: 'BTC', price: 6_140_993_501_000, priceUSD: 61_409.93501, timestamp: example.placedAt * 1_000, source: 'pyth' },
     },
   },
-}, (ports: Assets & { readonly streams: PriceStreams }) => (params, context) => {
+}, (ports: Assets & { readonly priceStreams: PriceStreams }) => (params, context) => {
   requireAsset(params.asset, ports);
-  return ports.streams.follow(params, context);
+  return ports.priceStreams.follow(params, context);
 });

@@ -25,6 +25,8 @@ export const readModelsState: StateTable<Static<typeof schema>> = {
 interface Streams {
   readonly prices: number;
   readonly pricesCutOff: number;
+  readonly channels: number;
+  readonly channelsCutOff: number;
   readonly history: number;
 }
 
@@ -35,6 +37,11 @@ export const streamsState: StateTable<Streams> = {
       name: 'exchange_price_streams_cut_off',
       help: 'Price streams that were cut off since the start because their clients had fallen behind',
       value: ({ pricesCutOff }) => pricesCutOff,
+    },
+    { name: 'exchange_streams', help: 'Number of open streams of channels', value: ({ channels }) => channels },
+    {
+      name: 'exchange_streams_cut_off', help: 'Streams of channels that were cut off since the start because their clients had fallen behind',
+      value: ({ channelsCutOff }) => channelsCutOff,
     },
     { name: 'exchange_history_streams', help: 'Number of open streams of the history', value: ({ history }) => history },
   ],

@@ -8,11 +8,13 @@ import type { Database } from './database.js';
 import { readEndpoints } from './endpoints.js';
 import { createHistory } from './history/list-events.js';
 import { createPriceFeed } from './price-feed.js';
-import { createPriceStreams, type StreamLimits } from './price-stream.js';
+import { createPlaces, type PlaceLimits } from './places.js';
+import { createPriceStreams } from './price-stream.js';
 import type { SourceUrls } from './prices.js';
 import type { Unresolved, OfferedResolution } from './resolution.js';
 import { readModelsState, streamsState } from './role-state.js';
 import { createShare } from './shared.js';
+import { createStreams } from './streams/streams.js';
 
 const POSITION_WITHIN_MS = 2_000;
 
@@ -30,31 +32,41 @@ export interface QueryPorts {
   readonly sourceUrls: SourceUrls;
   /** The assets that have prices. */
   readonly assets: readonly string[];
-  readonly streamLimits: StreamLimits;
+  /** How many streams there may be, of prices and of channels together. */
+  readonly streamLimits: PlaceLimits;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Takes each error of the price streams' reads. */
   readonly priceStreamFailed: (error: string) => void;
+  /** Takes each error that ends streams of channels. */
+  readonly streamFailed: (error: string) => void;
 }
 
 export const query: Role<QueryPorts, ServingRole> = {
-  start({ db, isDatabaseAway, log, logLength, resolutionOptions, sourceUrls, assets, streamLimits, clock, priceStreamFailed }) {
+  start({ db, isDatabaseAway, log, logLength, resolutionOptions, sourceUrls, assets, streamLimits, clock, priceStreamFailed, streamFailed }) {
     // The probe says why the whole database does not answer.
     const unread = () => isDatabaseAway() ? [] : undefined;
     const feed = createPriceFeed({ db, onError: (error) => { priceStreamFailed(String(error)); } });
-    const streams = createPriceStreams(feed, streamLimits);
+    const places = createPlaces('streams', streamLimits);
+    const priceStreams = createPriceStreams(feed, places);
+    const streams = createStreams({ db, log, places, assets, onError: (error) => { streamFailed(String(error)); } });
     const history = createHistory({ db, log, now: () => clock.monotonic() });
     const now = () => clock.now();
     return Promise.resolve({
-      routes: serve(readEndpoints, { db, share: createShare(db), log, now, assets, sourceUrls, streams, history, resolutionOptions }),
+      routes: serve(readEndpoints, {
+        db, share: createShare(db), log, now, assets, sourceUrls, priceStreams, streams, history, resolutionOptions,
+      }),
       failed: neverFails,
       // The read models are closed with the shared parts.
-      stop: () => feed.close(),
+      stop: async () => { await Promise.all([feed.close(), streams.close()]); },
       state: [
         reading(readModelsState, joined(async () => {
           const position = await within(db.position(), POSITION_WITHIN_MS).catch(() => undefined);
           return position === undefined ? unread() : [{ position, lag: Math.max(0, logLength() - 1 - position) }];
         })),
-        reading(streamsState, () => [{ prices: streams.open(), pricesCutOff: feed.cutOff(), history: history.open() }]),
+        reading(streamsState, () => [{
+          prices: priceStreams.open(), pricesCutOff: feed.cutOff(), channels: streams.open(), channelsCutOff: streams.cutOff(),
+          history: history.open(),
+        }]),
       ],
     });
   },

@@ -11,7 +11,8 @@ import {
  * `proposal`: 0 none that was not rejected, 1 proposed, 2 disputed. `state`: 0 open, 1 expired, 2 proposed, 3 disputed, 4 resolved.
  * `words` are those of the question: as a column they have statistics, by which Postgres knows whether to look them up or to go through the list.
  * `yes_token`, `no_token`: the ERC-1155 ids of the shares; null for a market without a chain. A resolved market without a `winning_outcome` is paid
- * half to half.
+ * half to half. `market_messages` has each position at which a market opened, closed, or went on to its resolution: those of the messages in the
+ * channel `markets` of the streams.
  */
 const TABLES = [`
 create table markets (
@@ -44,7 +45,10 @@ create index markets_by_category on markets (category, state, number) where kind
 create index markets_by_expiration on markets (expiration, number) where kind = 'standard'`, `
 create index markets_unresolved_by_expiration on markets (expiration, number) where kind = 'standard' and not resolved`, `
 create index markets_by_state_and_expiration on markets (state, expiration, number) where kind = 'standard'`, `
-create index markets_by_words on markets using gin (words) where kind = 'standard'`];
+create index markets_by_words on markets using gin (words) where kind = 'standard'`, `
+create table market_messages (
+  position bigint primary key
+)`];
 
 /** The values of the column `proposal`, and what a batch may do with it besides. */
 const NONE = 0;
@@ -83,6 +87,8 @@ const CHANGE_MARKETS = {
     where market_id = id`,
 };
 
+const WRITE_MESSAGES = { name: 'write_market_messages', text: 'insert into market_messages (position) select * from unnest($1::bigint[])' };
+
 /**
  * What happens to a market after it is opened: whether it is closed and resolved, its winner (-1 while there is none), its tokens, and its
  * proposal.
@@ -105,32 +111,40 @@ interface Opened extends Later {
 interface Changes {
   readonly opened: Map<string, Opened>;
   readonly older: Map<string, Later>;
+  /** As in `market_messages`. */
+  readonly messages: Set<number>;
 }
 
 const UNCHANGED: Later = { closed: false, resolved: false, winner: -1, proposal: UNCHANGED_PROPOSAL };
 
 const EVENTS: Handlers<Changes> = {
-  MarketOpened: ({ opened }, event, { position, at }) => { opened.set(event.marketId, { event, position, at, ...UNCHANGED, proposal: NONE }); },
+  MarketOpened: ({ opened, messages }, event, { position, at }) => {
+    opened.set(event.marketId, { event, position, at, ...UNCHANGED, proposal: NONE });
+    messages.add(position);
+  },
   MarketTokenized: (changes, event) => { laterOf(changes, event.marketId).tokens = event; },
-  MarketClosed: (changes, { marketId }) => { laterOf(changes, marketId).closed = true; },
-  MarketResolved: (changes, { marketId, winningOutcome: winner }) => { Object.assign(laterOf(changes, marketId), { resolved: true, winner }); },
-  MarketHalved: (changes, { marketId }) => { laterOf(changes, marketId).resolved = true; },
+  MarketClosed: (changes, { marketId }, outcome) => { goesOn(changes, marketId, outcome).closed = true; },
+  MarketResolved: (changes, { marketId, winningOutcome: winner }, outcome) => {
+    Object.assign(goesOn(changes, marketId, outcome), { resolved: true, winner });
+  },
+  MarketHalved: (changes, { marketId }, outcome) => { goesOn(changes, marketId, outcome).resolved = true; },
   // The engine keeps one proposal per market, so a dispute and a rejection are of the latest one.
-  ResolutionProposed: (changes, { marketId }) => { laterOf(changes, marketId).proposal = PROPOSED; },
-  ResolutionDisputed: (changes, { marketId }) => {
-    const later = laterOf(changes, marketId);
+  ResolutionProposed: (changes, { marketId }, outcome) => { goesOn(changes, marketId, outcome).proposal = PROPOSED; },
+  ResolutionDisputed: (changes, { marketId }, outcome) => {
+    const later = goesOn(changes, marketId, outcome);
     if (later.proposal === PROPOSED) later.proposal = DISPUTED;
     else if (later.proposal === UNCHANGED_PROPOSAL) later.proposal = DISPUTE;
   },
-  ResolutionRejected: (changes, { marketId }) => { laterOf(changes, marketId).proposal = NONE; },
+  ResolutionRejected: (changes, { marketId }, outcome) => { goesOn(changes, marketId, outcome).proposal = NONE; },
 };
 
 export const markets: Projection = {
-  name: 'markets', version: 7, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'markets', version: 8, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
-  const { opened, older } = foldEvents(EVENTS, batch, { opened: new Map(), older: new Map() });
+  const { opened, older, messages } = foldEvents(EVENTS, batch, { opened: new Map(), older: new Map(), messages: new Set<number>() });
+  if (messages.size > 0) await query(WRITE_MESSAGES, [int8Array([...messages])]);
   if (opened.size > 0) await query(INSERT_MARKETS, [...openedColumns([...opened.values()]), ...laterColumns([...opened.values()])]);
   if (older.size > 0) await query(CHANGE_MARKETS, [byteaArray([...older.keys()]), ...laterColumns([...older.values()])]);
 }
@@ -139,6 +153,12 @@ function laterOf({ opened, older }: Changes, marketId: string): Later {
   let later = opened.get(marketId) ?? older.get(marketId);
   if (later === undefined) older.set(marketId, later = { ...UNCHANGED });
   return later;
+}
+
+/** What happens to the market at this position, of which the streams tell. */
+function goesOn(changes: Changes, marketId: string, { position }: FoldedOutcome): Later {
+  changes.messages.add(position);
+  return laterOf(changes, marketId);
 }
 
 function openedColumns(rows: readonly Opened[]): unknown[] {

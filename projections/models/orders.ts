@@ -1,6 +1,6 @@
 /** The `orders` projection: every order with its remaining size, and the book levels of the resting orders, now and in the past. */
 import type {
-  FillFailed, FillMatched, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
+  FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
 } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
@@ -12,7 +12,8 @@ import {
  * `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. `size` is as signed, or as reduced since:
  * `reductions` has what an order was reduced to, and by how much. Open orders are not counted here, since every order would pay for it; a
  * trader has no more than MAX_OPEN_ORDERS of them, and `orders_open_by_trader` finds these, with the chain of each. `chain_id` is null for a market
- * that was never opened.
+ * that was never opened. `order_messages` has each position at which something happened to one of the trader's orders: those of the messages in
+ * the trader's channel of the streams.
  */
 const TABLES = [`
 create table orders (
@@ -46,12 +47,17 @@ create table reductions (
 create table order_markets (
   market_id bytea primary key,
   chain_id bigint not null
+)`, `
+create table order_messages (
+  trader bytea not null,
+  position bigint not null,
+  primary key (trader, position)
 )`, ...LEVEL_TABLES];
 
 const LOAD_ORDERS = {
   name: 'load_orders',
   text: `
-    select number, remaining, status, closed_at_ms, closed_position, close_reason
+    select number, '0x' || encode(trader, 'hex'), remaining, status, closed_at_ms, closed_position, close_reason
     from orders where number = any ($1::bigint[])`,
 };
 
@@ -94,6 +100,11 @@ const WRITE_REDUCTIONS = {
     where orders.number = latest.order_number`,
 };
 
+const WRITE_MESSAGES = {
+  name: 'write_order_messages',
+  text: 'insert into order_messages (trader, position) select * from unnest($1::bytea[], $2::bigint[])',
+};
+
 /** The number of open orders remembered between batches. Closed orders rarely change again. */
 const REMEMBERED = 100_000;
 
@@ -101,8 +112,9 @@ const OPEN = 0;
 const FILLED = 1;
 const CANCELLED = 2;
 
-/** The fields of an order's row that can change. */
+/** An order's trader, and the fields of its row that can change. */
 interface OrderState {
+  readonly trader: string;
   remaining: bigint;
   status: number;
   closedAt: number | null;
@@ -112,6 +124,7 @@ interface OrderState {
 
 interface NewOrder {
   readonly event: OrderAccepted;
+  readonly position: number;
   readonly at: number;
 }
 
@@ -123,18 +136,20 @@ interface Changes {
   readonly accepted: Map<number, NewOrder>;
   readonly older: Set<number>;
   readonly steps: { readonly event: Step; readonly outcome: FoldedOutcome }[];
+  readonly settled: { readonly event: FillSettled; readonly outcome: FoldedOutcome }[];
   readonly opened: MarketOpened[];
 }
 
 const ORDER_EVENTS: Handlers<Changes> = {
   MarketOpened: ({ opened }, event) => { opened.push(event); },
-  OrderAccepted: ({ accepted }, event, { at }) => { accepted.set(event.orderNumber, { event, at }); },
+  OrderAccepted: ({ accepted }, event, { position, at }) => { accepted.set(event.orderNumber, { event, position, at }); },
   FillMatched: changeBoth, FillFailed: changeBoth,
   OrderCancelled: changeOne, OrderReduced: changeOne, OrderReinstated: changeOne,
+  FillSettled: ({ settled }, event, outcome) => { settled.push({ event, outcome }); },
 };
 
 export const orders: Projection = {
-  name: 'orders', version: 6, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 7, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const open = remember<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();
@@ -160,21 +175,23 @@ function touch({ accepted, older }: Changes, number: number): void {
 }
 
 async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: Remembered<number, OrderState>): Promise<void> {
-  const { accepted, older, steps, opened } = foldEvents(ORDER_EVENTS, batch, {
-    accepted: new Map(), older: new Set<number>(), steps: [], opened: [],
-  });
+  const changes = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [], settled: [], opened: [] });
+  const { accepted, older, steps, opened } = changes;
   if (opened.length > 0) {
     await query(ADD_MARKETS, [byteaArray(opened.map(({ marketId }) => marketId)), int8Array(opened.map(({ chainId }) => chainId))]);
   }
-  if (accepted.size === 0 && older.size === 0) return;
+  if (accepted.size === 0 && older.size === 0) {
+    await writeMessages(changes, new Map(), query);
+    return;
+  }
   const changed = [...older];
   const states = await statesOf(changed, open, query);
-  for (const [number, { event }] of accepted) states.set(number, openWith(BigInt(event.size)));
+  for (const [number, { event }] of accepted) states.set(number, openWith(event.trader, BigInt(event.size)));
   for (const { event, outcome } of steps) apply(event, outcome, states);
   await query(WRITE_ORDERS, [
     ...newColumns([...accepted.values()], states), int8Array(changed), ...stateColumns(changed.map((number) => stateOf(states, number))),
   ]);
-  await writeReductions(steps, query);
+  await Promise.all([writeReductions(steps, query), writeMessages(changes, states, query)]);
   for (const [number, state] of states) {
     if (state.status === OPEN) open.set(number, state);
     else open.delete(number);
@@ -189,6 +206,25 @@ async function writeReductions(steps: Changes['steps'], query: Query): Promise<v
     numericArray(reductions.map(({ event }) => event.size)), numericArray(reductions.map(({ event }) => event.reduced)),
     int8Array(reductions.map(({ outcome }) => outcome.at)),
   ]);
+}
+
+/** Writes the positions of the batch at which something happened to a trader's orders. */
+async function writeMessages({ accepted, steps, settled }: Changes, states: ReadonlyMap<number, OrderState>, query: Query): Promise<void> {
+  const byTrader = new Map<string, Set<number>>();
+  const note = (trader: string, position: number): void => {
+    const positions = byTrader.get(trader);
+    if (positions === undefined) byTrader.set(trader, new Set([position])); else positions.add(position);
+  };
+  for (const { event, position } of accepted.values()) note(event.trader, position);
+  for (const { event, outcome: { position } } of [...steps, ...settled]) {
+    if ('buyer' in event) {
+      note(event.buyer, position);
+      note(event.seller, position);
+    } else note(stateOf(states, event.orderNumber).trader, position);
+  }
+  const rows = [...byTrader].flatMap(([trader, positions]) => [...positions].map((position) => ({ trader, position })));
+  if (rows.length === 0) return;
+  await query(WRITE_MESSAGES, [byteaArray(rows.map(({ trader }) => trader)), int8Array(rows.map(({ position }) => position))]);
 }
 
 function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, OrderState>): unknown[] {
@@ -218,11 +254,11 @@ async function statesOf(numbers: readonly number[], open: Remembered<number, Ord
     else states.set(number, state);
   }
   if (unknown.length === 0) return states;
-  type Row = [string, string, number, string | null, string | null, string | null];
+  type Row = [string, string, string, number, string | null, string | null, string | null];
   const rows = await query<Row>(LOAD_ORDERS, [int8Array(unknown)]);
-  for (const [number, remaining, status, closedAt, closedPosition, closeReason] of rows) {
+  for (const [number, trader, remaining, status, closedAt, closedPosition, closeReason] of rows) {
     states.set(Number(number), {
-      remaining: BigInt(remaining), status, closeReason, closedAt: numberOf(closedAt), closedPosition: numberOf(closedPosition),
+      trader, remaining: BigInt(remaining), status, closeReason, closedAt: numberOf(closedAt), closedPosition: numberOf(closedPosition),
     });
   }
   for (const number of unknown) stateOf(states, number);
@@ -269,14 +305,14 @@ function apply(event: Step, { position, at }: FoldedOutcome, states: ReadonlyMap
     }
     case 'OrderReinstated': {
       const state = stateOf(states, event.orderNumber);
-      Object.assign(state, openWith(state.remaining));
+      Object.assign(state, openWith(state.trader, state.remaining));
       break;
     }
   }
 }
 
-function openWith(remaining: bigint): OrderState {
-  return { remaining, status: OPEN, closedAt: null, closedPosition: null, closeReason: null };
+function openWith(trader: string, remaining: bigint): OrderState {
+  return { trader, remaining, status: OPEN, closedAt: null, closedPosition: null, closeReason: null };
 }
 
 function close(state: OrderState, status: number, by: { position: number; at: number; reason: string | null }): void {

@@ -11,7 +11,8 @@ import {
  * prices of the 20 minutes before its newest one.
  *
  * A price counts for the candles if it is of a later second than every price before it: so a candle is complete when a later one has begun. A
- * price that only decides a quick market can be older. `interval_s` and `start` are in seconds.
+ * price that only decides a quick market can be older. `interval_s` and `start` are in seconds. `price_messages` has each price that was published
+ * later than every price of its asset before it: those of the messages in the asset's channel of the streams.
  */
 const TABLES = [`
 create table prices (
@@ -32,7 +33,14 @@ create table price_candles (
   close numeric(19) not null,
   prices bigint not null,
   primary key (asset, interval_s, start)
-) with (fillfactor = 80)`];
+) with (fillfactor = 80)`, `
+create table price_messages (
+  asset text not null,
+  position bigint not null,
+  published_at_ms bigint not null,
+  at_ms bigint not null,
+  primary key (asset, position)
+)`];
 
 /** How far back prices are shown, by the time of their publication. */
 const KEPT_MS = 20 * 60_000;
@@ -66,20 +74,27 @@ const WRITE_PRICE_CANDLES = {
         prices = price_candles.prices + excluded.prices`,
 };
 
+const WRITE_MESSAGES = {
+  name: 'write_price_messages',
+  text: 'insert into price_messages (asset, position, published_at_ms, at_ms) select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])',
+};
+
 interface Row {
   readonly event: PriceRecorded;
   readonly position: number;
+  /** Engine time in milliseconds. */
+  readonly at: number;
 }
 
 const EVENTS: Handlers<Row[]> = {
-  PriceRecorded: (rows, event, { position }) => { rows.push({ event, position }); },
+  PriceRecorded: (rows, event, { position, at }) => { rows.push({ event, position, at }); },
 };
 
 /** When the newest price of an asset was published, in milliseconds. */
 type Newest = Map<string, number>;
 
 export const prices: Projection = {
-  name: 'prices', version: 2, tables: TABLES, handles: handledBy(EVENTS),
+  name: 'prices', version: 3, tables: TABLES, handles: handledBy(EVENTS),
   start: () => {
     const newest: Newest = new Map();
     return (batch, query) => fold(batch, query, newest);
@@ -90,7 +105,9 @@ async function fold(batch: readonly FoldedOutcome[], query: Query, newest: Newes
   const rows = foldEvents(EVENTS, batch, []);
   if (rows.length === 0) return;
   await loadNewest(rows, newest, query);
-  const candles = candlesOf(rows.filter(({ event }) => isNewer(event, newest)));
+  const steps = rows.map((row) => ({ ...row, ...advance(row.event, newest) }));
+  const candles = candlesOf(steps.filter(({ isOfLaterSecond }) => isOfLaterSecond));
+  const news = steps.filter(({ isLater }) => isLater);
   await Promise.all([
     query(INSERT_PRICES, [
       int8Array(rows.map(({ position }) => position)),
@@ -107,6 +124,10 @@ async function fold(batch: readonly FoldedOutcome[], query: Query, newest: Newes
       ...(['open', 'high', 'low', 'close'] as const).map((price) => numericArray(candles.map((candle) => candle[price]))),
       int8Array(candles.map((candle) => candle.prices)),
     ]),
+    query(WRITE_MESSAGES, [
+      textArray(news.map(({ event }) => event.asset)), int8Array(news.map(({ position }) => position)),
+      int8Array(news.map(({ event }) => event.publishedAt)), int8Array(news.map(({ at }) => at)),
+    ]),
   ]);
 }
 
@@ -116,11 +137,11 @@ async function loadNewest(rows: readonly Row[], newest: Newest, query: Query): P
   for (const [asset, at] of await query<[string, string]>(NEWEST_PRICES, [textArray([...unknown])])) newest.set(asset, Number(at));
 }
 
-/** Whether the price is of a later second than all before it; it is one of them from now on. */
-function isNewer({ asset, publishedAt }: PriceRecorded, newest: Newest): boolean {
+/** Whether the price was published later than all before it, and in a later second; it is one of them from now on. */
+function advance({ asset, publishedAt }: PriceRecorded, newest: Newest): { readonly isLater: boolean; readonly isOfLaterSecond: boolean } {
   const before = newest.get(asset) ?? -1;
   newest.set(asset, Math.max(before, publishedAt));
-  return Math.floor(publishedAt / 1_000) > Math.floor(before / 1_000);
+  return { isLater: publishedAt > before, isOfLaterSecond: Math.floor(publishedAt / 1_000) > Math.floor(before / 1_000) };
 }
 
 interface PriceCandle {

@@ -10,7 +10,8 @@ import {
 /**
  * `settlement`: 0 matched, 1 pending, 2 confirmed, 3 failed. `number` is the fill number. `tx_hash` is the last submitted transaction; once
  * the fill is settled or failed, it is the transaction that did so. `submissions` has every transaction that was signed to settle the fill,
- * and the fill's place in the transaction.
+ * and the fill's place in the transaction. `trade_messages` has each position at which fills of the market matched, were submitted while
+ * unsettled, settled or failed: those of the messages in the market's channel of the streams.
  */
 const TABLES = [`
 create table trades (
@@ -50,6 +51,11 @@ create table submissions (
   position bigint not null,
   at_ms bigint not null,
   primary key (tx_hash, fill)
+)`, `
+create table trade_messages (
+  market_id bytea not null,
+  position bigint not null,
+  primary key (market_id, position)
 )`, ...VOLUME_TABLES, ...CANDLE_TABLES];
 
 /** The values of the column `settlement`. */
@@ -78,7 +84,10 @@ const WRITE_SUBMISSIONS = {
     on conflict (tx_hash, fill) do nothing`,
 };
 
-/** Writes settlements; a settled or failed trade does not change. Returns when each trade matched: a failed one leaves that minute's volume. */
+/**
+ * Writes settlements; a settled or failed trade does not change. Returns each trade's market, and when it matched: a failed one leaves that
+ * minute's volume.
+ */
 const SETTLE_TRADES = {
   name: 'settle_trades',
   text: `
@@ -87,7 +96,12 @@ const SETTLE_TRADES = {
     from unnest($1::bigint[], $2::smallint[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[])
       as now (number, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
     where trades.number = now.number and trades.settlement < ${CONFIRMED}
-    returning trades.number, trades.at_ms`,
+    returning trades.number, trades.at_ms, '0x' || encode(trades.market_id, 'hex')`,
+};
+
+const WRITE_MESSAGES = {
+  name: 'write_trade_messages',
+  text: 'insert into trade_messages (market_id, position) select * from unnest($1::bytea[], $2::bigint[])',
 };
 
 interface Settlement {
@@ -118,6 +132,8 @@ interface Changes {
   /** The new settlements of trades of earlier batches, by fill number. */
   readonly older: Map<number, Settlement>;
   readonly submissions: Submission[];
+  /** Fills that are submitted or final now, each with its position; a submission of a fill that was final already is not among them. */
+  readonly settling: { readonly fill: number; readonly position: number }[];
   readonly failed: FillFailed[];
   readonly opened: MarketOpened[];
 }
@@ -128,36 +144,38 @@ const EVENTS: Handlers<Changes> = {
   SettlementSubmitted: (changes, event, { position, at }) => {
     changes.submissions.push({ event, position, at });
     const pending = { settlement: PENDING, txHash: event.txHash, position: null, at: null, reason: null };
-    for (const fill of event.fills) settle(changes, fill, pending);
+    for (const fill of event.fills) settle(changes, fill, pending, position);
   },
   FillSettled: (changes, { fill, txHash }, { position, at }) => {
-    settle(changes, fill, { settlement: CONFIRMED, txHash, position, at, reason: null });
+    settle(changes, fill, { settlement: CONFIRMED, txHash, position, at, reason: null }, position);
   },
   FillFailed: (changes, event, { position, at }) => {
-    settle(changes, event.fill, { settlement: FAILED, txHash: event.txHash, position, at, reason: event.reason });
+    settle(changes, event.fill, { settlement: FAILED, txHash: event.txHash, position, at, reason: event.reason }, position);
     changes.failed.push(event);
   },
 };
 
 export const trades: Projection = {
-  name: 'trades', version: 4, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'trades', version: 5, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
-  const { matched, older, submissions, failed, opened } = foldEvents(EVENTS, batch, {
-    matched: new Map(), older: new Map(), submissions: [], failed: [], opened: [],
+  const changes = foldEvents(EVENTS, batch, {
+    matched: new Map(), older: new Map(), submissions: [], settling: [], failed: [], opened: [],
   });
-  const [madeAt] = await Promise.all([
+  const { matched, older, submissions, failed, opened } = changes;
+  const [tradesBefore] = await Promise.all([
     settleOlder(older, query), submissions.length > 0 ? query(WRITE_SUBMISSIONS, submissionColumns(submissions)) : undefined,
     addMarkets(opened, query),
   ]);
+  await writeMessages(changes, tradesBefore, query);
   const made = [...matched.values()];
   const traded: Traded[] = made.map(({ event, at }) => ({ ...event, at, count: 1 }));
   const failedOlder: TimedTrade[] = [];
   for (const event of failed) {
-    const at = matched.get(event.fill)?.at ?? madeAt.get(event.fill);
+    const at = matched.get(event.fill)?.at ?? tradesBefore.get(event.fill)?.at;
     if (at === undefined) throw settledTwice(event.fill);
     traded.push({ ...event, at, count: -1 });
     if (!matched.has(event.fill)) failedOlder.push({ event, at });
@@ -170,30 +188,55 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
 }
 
 /** Replaces a trade's settlement. A submission does not replace a final settlement; a second final settlement is a contradiction. */
-function settle({ matched, older }: Changes, fill: number, settlement: Settlement): void {
+function settle({ matched, older, settling }: Changes, fill: number, settlement: Settlement, position: number): void {
   const trade = matched.get(fill);
   const before = trade?.settlement ?? older.get(fill) ?? UNSETTLED;
   if (before.settlement >= CONFIRMED) {
     if (settlement.settlement === PENDING) return;
     throw settledTwice(fill);
   }
+  settling.push({ fill, position });
   if (trade === undefined) older.set(fill, settlement);
   else trade.settlement = settlement;
 }
 
+/** A trade of an earlier batch that was unsettled before this one. */
+interface Before {
+  readonly at: number;
+  readonly marketId: string;
+}
+
 /**
- * Writes the settlements of trades of earlier batches; returns when the trades matched, by fill number. A submission may name fills that
+ * Writes the settlements of trades of earlier batches; returns those that were unsettled, by fill number. A submission may name fills that
  * another transaction has settled or failed, or fills that were never matched: they do not change.
  */
-async function settleOlder(older: ReadonlyMap<number, Settlement>, query: Query): Promise<Map<number, number>> {
+async function settleOlder(older: ReadonlyMap<number, Settlement>, query: Query): Promise<Map<number, Before>> {
   if (older.size === 0) return new Map();
   const columns = [int8Array([...older.keys()]), ...settlementColumns([...older.values()])];
-  const rows = await query<[string, string]>(SETTLE_TRADES, columns);
-  const madeAt = new Map(rows.map(([number, at]) => [Number(number), Number(at)]));
+  const rows = await query<[string, string, string]>(SETTLE_TRADES, columns);
+  const unsettled = new Map(rows.map(([number, at, marketId]) => [Number(number), { at: Number(at), marketId }]));
   for (const [fill, { settlement }] of older) {
-    if (settlement !== PENDING && !madeAt.has(fill)) throw settledTwice(fill);
+    if (settlement !== PENDING && !unsettled.has(fill)) throw settledTwice(fill);
   }
-  return madeAt;
+  return unsettled;
+}
+
+/** Writes the positions of the batch at which something happened to a market's fills. */
+async function writeMessages({ matched, settling }: Changes, before: ReadonlyMap<number, Before>, query: Query): Promise<void> {
+  const byMarket = new Map<string, Set<number>>();
+  const note = (marketId: string, position: number): void => {
+    const positions = byMarket.get(marketId);
+    if (positions === undefined) byMarket.set(marketId, new Set([position])); else positions.add(position);
+  };
+  for (const { event, position } of matched.values()) note(event.marketId, position);
+  for (const { fill, position } of settling) {
+    // A fill that was final before the batch, or that was never matched, is not among them.
+    const marketId = matched.get(fill)?.event.marketId ?? before.get(fill)?.marketId;
+    if (marketId !== undefined) note(marketId, position);
+  }
+  const rows = [...byMarket].flatMap(([marketId, positions]) => [...positions].map((position) => ({ marketId, position })));
+  if (rows.length === 0) return;
+  await query(WRITE_MESSAGES, [byteaArray(rows.map(({ marketId }) => marketId)), int8Array(rows.map(({ position }) => position))]);
 }
 
 function settledTwice(fill: number): Error {

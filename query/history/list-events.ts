@@ -1,6 +1,5 @@
 /** The recorded history as pages and as streams of lines, and how many streams there may be. */
 import type { Log } from '../../engine/log/log.js';
-import { RequestError } from '../../engine/records/errors.js';
 import { eventSchemas, type Event } from '../../engine/records/events.js';
 import { Type } from '../../engine/records/schema-types.js';
 import * as field from '../../engine/records/answer-fields.js';
@@ -9,6 +8,7 @@ import * as example from '../../service/api/examples.js';
 import { inQuery } from '../../service/api/parameter.js';
 import * as kind from '../../service/api/request-fields.js';
 import type { Database } from '../database.js';
+import { createPlaces } from '../places.js';
 import { read } from '../reading.js';
 import { createTurns } from '../turns.js';
 import { unlessLogAway } from '../unless-log-away.js';
@@ -39,14 +39,11 @@ export interface HistoryOptions {
   readonly stallMs?: number;
 }
 
-/** When a client that was refused may ask again. */
-const RETRY_AFTER_S = 5;
-
 /** For proxies that would otherwise collect an answer before they pass it on. */
 const UNBUFFERED = { 'X-Accel-Buffering': 'no' };
 
 export function createHistory({ log, db, now, most = HISTORY_STREAMS, stallMs = 30_000 }: HistoryOptions): History {
-  const places = createPlaces(most);
+  const places = createPlaces('streams of the history', most);
   // One chunk at a time for all streams together: what else the process does never waits for more than one.
   const parts = { log, ownOrders: ownOrdersIn(db), turns: createTurns(1), now };
   return {
@@ -67,31 +64,6 @@ export function createHistory({ log, db, now, most = HISTORY_STREAMS, stallMs = 
       }
     }),
     open: places.taken,
-  };
-}
-
-function createPlaces({ streams, perAddress }: NonNullable<HistoryOptions['most']>) {
-  const byAddress = new Map<string, number>();
-  let taken = 0;
-  return {
-    taken: () => taken,
-    /** Takes a place; the function returned gives it back, once. Throws RequestError `overloaded`, `too_many_streams`. */
-    enter(address: string): () => void {
-      const own = byAddress.get(address) ?? 0;
-      const retry = { retryAfterS: RETRY_AFTER_S };
-      if (taken >= streams) throw new RequestError('overloaded', `${streams} streams of the history are open`, [], retry);
-      if (own >= perAddress) throw new RequestError('too_many_streams', `at most ${perAddress}`, [], retry);
-      taken += 1;
-      byAddress.set(address, own + 1);
-      let left = false;
-      return () => {
-        if (left) return;
-        left = true;
-        taken -= 1;
-        const others = (byAddress.get(address) ?? 1) - 1;
-        if (others === 0) byAddress.delete(address); else byAddress.set(address, others);
-      };
-    },
   };
 }
 

@@ -75,6 +75,14 @@ export interface PastBook {
   readonly at: Moment;
 }
 
+/** SQL of a recursive query `places`: every place of the market $1 that ever had an order, by the index. Its columns are `book` and `place`. */
+export const PLACES = `places as (
+        (select book, place from level_history where book = (select first_position from books where market_id = $1::bytea) order by place limit 1)
+        union all
+        select places.book, next.place from places cross join lateral (
+          select place from level_history history where history.book = places.book and history.place > places.place order by place limit 1) next
+      )`;
+
 const pastBookOfOutcome = past('past_orderbook_of_outcome', ONE_BOOK, '$3');
 const pastBooks = past('past_orderbook', BOTH_BOOKS, '$2');
 
@@ -123,12 +131,7 @@ function past(name: string, book: string, position: string): Statement {
     select ${book} from markets where market_id = $1::bytea and opened_position <= ${position}::bigint)`);
   return { name, text: `
     with passed as (
-      with recursive places as (
-        (select book, place from level_history where book = (select first_position from books where market_id = $1::bytea) order by place limit 1)
-        union all
-        select places.book, next.place from places cross join lateral (
-          select place from level_history history where history.book = places.book and history.place > places.place order by place limit 1) next
-      )
+      with recursive ${PLACES}
       select $1::bytea as market_id, place / 2000000 as outcome, place / 1000000 % 2 as side, place % 1000000 as price, size, at_ms
       from places cross join lateral (
         select size, at_ms from level_history history

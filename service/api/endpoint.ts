@@ -21,6 +21,7 @@ export const tags = {
   Users: 'One user\'s orders, positions and activity.',
   Markets: 'Markets, their books, trades and holders.',
   Prices: 'Prices of assets, and the quick markets that they decide.',
+  Streams: 'What happens, as it happens and from any position on.',
   Settlement: 'Settlement of trades on the chain.',
   Relayer: 'Transactions that the exchange sends on behalf of users, who sign and pay no gas.',
   History: 'The recorded history, for auditors.',

@@ -125,6 +125,9 @@ export function limit({ byDefault, max }: { readonly byDefault: number; readonly
 /** A number of 1 to `max`. */
 export const upTo = (max: number): RequestField<number> => integer(1, max);
 
+/** A time in Unix seconds, up to `max`. */
+export const seconds = (max: number): RequestField<number> => integer(0, max);
+
 /** Text of 1 to `max` characters. */
 export const upToCharacters = (max: number): RequestField<string> => textField(Type.String({ minLength: 1, maxLength: max }), (given) => (
   given === '' || [...given].length > max ? invalid(`1 to ${max} characters`) : given

@@ -103,7 +103,8 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
     return query.start({
       ...parts, db: await parts.readModels(), isDatabaseAway: () => conditions.isAway('read models'), assets: config.quickAssets,
       resolutionOptions: createResolutionOptions({ chains, monotonic: () => clock.monotonic() }), sourceUrls: SOURCE_URLS,
-      streamLimits: { ...config, maxPriceStreams: mostPriceStreams(config) }, priceStreamFailed: createRecurring({ logger, what: 'price stream' }),
+      streamLimits: { streams: mostPriceStreams(config), perAddress: config.maxPriceStreamsPerAddress },
+      priceStreamFailed: createRecurring({ logger, what: 'price stream' }), streamFailed: createRecurring({ logger, what: 'stream' }),
     });
   },
   async api(parts) {

@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { encodeCommand } from '../../engine/records/codec.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { createBell } from '../../engine/waiting.js';
+import { createPlaces } from '../../query/places.js';
 import { createPriceFeed, type PriceFeedOptions } from '../../query/price-feed.js';
 import { bind } from '../../service/api/endpoint.js';
 import { streamPrices } from '../../query/price-stream.js';
@@ -161,7 +162,7 @@ function serviceStream(): Streaming {
     },
   };
   const feed = createPriceFeed({ db, onError: (error) => { throw error; } });
-  const streams = createPriceStreams(feed, { maxPriceStreams: 2 * READERS, maxPriceStreamsPerAddress: 0 });
+  const streams = createPriceStreams(feed, createPlaces('streams', { streams: 2 * READERS, perAddress: 0 }));
   const app = createApp({
     routes: [bind(streamPrices, streams.follow)], limiters: {}, pages: {}, trustProxy: 0, waitForPosition: () => Promise.resolve(),
     observer: { answered: () => undefined, failed: (error) => { throw error; } }, now: () => performance.now(),

@@ -6,6 +6,7 @@ import { parseConfig } from '../../service/config.js';
 import { COMMON_HEADERS } from '../../service/http/security.js';
 import type { ErrorShape } from '../../service/api/error-shape.js';
 import { streamPrices } from '../../query/price-stream.js';
+import { getStream } from '../../query/streams/get-stream.js';
 import { getMetrics } from '../../service/endpoints/health.js';
 import { allEndpoints } from '../../service/endpoints.js';
 import { roleOf } from '../support/role-of.js';
@@ -42,13 +43,13 @@ describe('deploy: the proxy', () => {
       const { method, path } = endpoint;
       const target = path.replaceAll(/\{\w+\}/g, 'BTC');
       const refused: Record<string, ClientErrorCode> = {
-        away: method === 'GET' ? 'unavailable' : 'outcome_unknown', busy: endpoint === streamPrices ? 'too_many_streams' : 'rate_limited', too_large: 'body_too_large',
+        away: method === 'GET' ? 'unavailable' : 'outcome_unknown', busy: endpoint === streamPrices || endpoint === getStream ? 'too_many_streams' : 'rate_limited', too_large: 'body_too_large',
       };
       for (const [location, code] of Object.entries(refused)) checkRefusal(location, { method, target, code, shape: endpoint.errorShape });
     }
   });
 
-  it('limits the requests and the price streams of a client, each on its own, as the exchange limits its streams', () => {
+  it('limits the requests and the streams of a client, each on its own, as the exchange limits its streams', () => {
     const [, perClient] = /location ~ \S+stream\$ \{\n {4}limit_conn exchange_streams (\d+);/.exec(server) ?? [];
     assert.equal(Number(perClient), parseConfig({ HOST: '0.0.0.0', TRUST_PROXY: '1' }).maxPriceStreamsPerAddress);
     assert.match(server, /^ {2}limit_conn exchange_requests \d+;\n {2}limit_conn_status 429;$/m);
@@ -72,10 +73,10 @@ describe('deploy: the proxy', () => {
     assert.match(server, /^ {2}proxy_next_upstream error timeout http_503 non_idempotent;$/m);
   });
 
-  it('passes prices on as they come, and keeps the metrics to the operator', () => {
+  it('passes streams on as they come, and keeps the metrics to the operator', () => {
     const stream = new RegExp(/location ~ (\S+) \{[^}]+\bproxy_buffering off;/.exec(server)?.[1] ?? 'none');
     const unbuffered = allEndpoints.filter(({ path }) => stream.test(path.replaceAll(/\{\w+\}/g, 'BTC')));
-    assert.deepEqual(unbuffered, [streamPrices]);
+    assert.deepEqual(unbuffered, [streamPrices, getStream]);
     assert.match(server, new RegExp(`location = ${getMetrics.path} \\{\\s+return 404;`));
   });
 

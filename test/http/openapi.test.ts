@@ -45,7 +45,7 @@ describe('service: OpenAPI document', () => {
       'GET /api/v1/pending-claims', 'GET /api/v1/pending-trades', 'GET /api/v1/platform/stats', 'GET /api/v1/positions/{marketAddress}',
       'GET /api/v1/prices/{asset}', 'GET /api/v1/prices/{asset}/candles', 'GET /api/v1/prices/{asset}/history', 'GET /api/v1/prices/{asset}/stream', 'GET /api/v1/quick-markets/{asset}',
       'GET /api/v1/quick-markets/{asset}/history', 'GET /api/v1/resolution/{marketId}',
-      'GET /api/v1/settlements/{txHash}', 'GET /api/v1/stats/{marketId}', 'GET /api/v1/status', 'GET /api/v1/ticker/{marketId}', 'GET /api/v1/trades/{marketId}', 'GET /api/v1/users/{address}/account', 'GET /api/v1/users/{address}/activity',
+      'GET /api/v1/settlements/{txHash}', 'GET /api/v1/stats/{marketId}', 'GET /api/v1/status', 'GET /api/v1/stream', 'GET /api/v1/ticker/{marketId}', 'GET /api/v1/trades/{marketId}', 'GET /api/v1/users/{address}/account', 'GET /api/v1/users/{address}/activity',
       'GET /api/v1/users/{address}/nonces', 'GET /api/v1/users/{address}/orders', 'GET /api/v1/users/{address}/positions', 'GET /asyncapi.json', 'GET /health/live', 'GET /health/ready', 'GET /metrics',
       'GET /openapi.json', 'POST /api/v1/orders', 'POST /api/v1/orders/batch', 'POST /api/v1/orders/cancel', 'POST /api/v1/orders/cancel-after',
       'POST /api/v1/orders/cancel-all', 'POST /api/v1/orders/check',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { ServerResponse } from 'node:http';
 import { queryObjects } from 'node:v8';
+import { createPlaces } from '../../query/places.js';
 import { createPriceFeed, type PriceFeed } from '../../query/price-feed.js';
 import { createPriceStreams, streamPrices, type PriceStreams } from '../../query/price-stream.js';
 import { readModels, type ReadModels } from '../support/read-models.js';
@@ -23,8 +24,8 @@ describe('service: the price stream under abuse', () => {
   before(async () => {
     models = await readModels();
     feed = createPriceFeed({ db: models.db, onError: (error) => { throw error; } });
-    streams = createPriceStreams(feed, { maxPriceStreams: 1_000, maxPriceStreamsPerAddress: 0 });
-    shell = await startShell({ handlers: { streamPrices: streamPrices.serve({ assets: ['BTC', 'ETH'], streams }) }, limits: { maxConnections: 1_000 } });
+    streams = createPriceStreams(feed, createPlaces('streams', { streams: 1_000, perAddress: 0 }));
+    shell = await startShell({ handlers: { streamPrices: streamPrices.serve({ assets: ['BTC', 'ETH'], priceStreams: streams }) }, limits: { maxConnections: 1_000 } });
     await record(1);
     await record(2);
   });

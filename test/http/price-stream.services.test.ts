@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { get, type IncomingMessage } from 'node:http';
 import { once as event } from 'node:events';
 import { createBell, pause } from '../../engine/waiting.js';
+import { createPlaces, type PlaceLimits } from '../../query/places.js';
 import { createPriceFeed, type PriceFeed } from '../../query/price-feed.js';
-import { createPriceStreams, type PriceStreams, type StreamLimits } from '../../query/price-stream.js';
+import { createPriceStreams, type PriceStreams } from '../../query/price-stream.js';
 import { closeServer } from '../../service/http/server.js';
 import { readModels, type ReadModels } from '../support/read-models.js';
 import { startShell, type RunningShell, type ShellOptions } from '../support/shell.js';
@@ -44,12 +45,12 @@ describe('service: the price stream', () => {
   });
   after(() => models.close());
 
-  const start = async (limits: Partial<StreamLimits> = {}, options: ShellOptions = {}) => {
+  const start = async (limits: Partial<PlaceLimits> = {}, options: ShellOptions = {}) => {
     feed = createPriceFeed({
       db: models.db, onError: (error) => { throw error; },
       pause: async (ms, signal) => { await (ms === 15_000 ? beats.wait(signal!, 60_000) : pause(ms, signal)); },
     });
-    streams = createPriceStreams(feed, { maxPriceStreams: STREAMS, maxPriceStreamsPerAddress: 0, ...limits });
+    streams = createPriceStreams(feed, createPlaces('streams', { streams: STREAMS, perAddress: 0, ...limits }));
     shell = await startShell({ ...options, handlers: { streamPrices: streams.follow }, limits: { maxConnections: 2 * STREAMS, ...options.limits } });
   };
   const record = async (position: number) => {
@@ -128,7 +129,7 @@ describe('service: the price stream', () => {
   });
 
   it('has a limit per address and one for all, counts whoever leaves, and says when to ask again', async () => {
-    await start({ maxPriceStreams: 3, maxPriceStreamsPerAddress: 2 });
+    await start({ streams: 3, perAddress: 2 });
     const refused = async (localAddress: string) => {
       const wire = await Wire.connect(shell.port, { from: localAddress });
       const { status, headers, body } = await wire.request('GET', PATH).answer();

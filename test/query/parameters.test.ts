@@ -4,7 +4,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import {
-  address, chainId, limit, marketId, marketReference, moment, optional, orderHash, outcome, position, text, transactionHash, valueOf, withDefault,
+  address, chainId, limit, marketId, marketReference, moment, optional, orderHash, outcome, position, seconds, text, transactionHash, valueOf,
+  withDefault,
   type RequestField,
 } from '../../service/api/request-fields.js';
 
@@ -12,11 +13,12 @@ const ADDRESS = `0x${'aB'.repeat(20)}`;
 const BYTES32 = `0x${'Cd'.repeat(32)}`;
 const limit50 = limit({ byDefault: 50, max: 100 });
 const fromZero = withDefault(position, 0);
+const untilMillion = seconds(1_000_000);
 const sent = text(Type.String());
 
 /** The kinds by the names that the tests have. */
 const kinds = {
-  address, chainId, marketId, marketReference, moment, orderHash, outcome, position, transactionHash, limit50, fromZero, sent,
+  address, chainId, marketId, marketReference, moment, orderHash, outcome, position, transactionHash, limit50, fromZero, untilMillion, sent,
   optionalMarketId: optional(marketId), optionalChainId: optional(chainId), optionalOutcome: optional(outcome), optionalPosition: optional(position),
 } as const satisfies Record<string, RequestField<unknown>>;
 type Kind = keyof typeof kinds;
@@ -44,6 +46,7 @@ describe('query: parameters', () => {
     ['limit50', undefined, 50], ['limit50', '1', 1], ['limit50', '100', 100],
     ['optionalPosition', '0', 0], ['optionalPosition', undefined, undefined],
     ['fromZero', undefined, 0], ['fromZero', '7', 7],
+    ['untilMillion', '0', 0], ['untilMillion', '1000000', 1_000_000],
     ['sent', 'Anything', 'Anything'], ['sent', '', ''],
   ];
   for (const [kind, value, result] of accepted) {
@@ -58,6 +61,7 @@ describe('query: parameters', () => {
     ['marketId', 'invalid_market_id', ['', ADDRESS, BYTES32.slice(0, -1), `${BYTES32}0`, `0x${'z'.repeat(64)}`, `${BYTES32}\0`]],
     ['optionalMarketId', 'invalid_market_id', ['', 'x']],
     ['orderHash', 'invalid_order_hash', ['', ADDRESS, `${BYTES32}ff`]],
+    ['untilMillion', 'invalid_request', ['', '-1', '1.5', '1000001', '1e3', 'x']],
     ['transactionHash', 'invalid_request', ['', ADDRESS, `${BYTES32}ff`, BYTES32.slice(2)]],
     ['marketReference', 'invalid_address', ['', 'x', `${BYTES32}0`]],
     ['marketReference', 'invalid_market_id', [`0x${'z'.repeat(64)}`]],

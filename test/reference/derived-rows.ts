@@ -1,5 +1,6 @@
-/** The tables that follow from others: candles, and the counts and sums by market and chain. */
+/** The tables that follow from others: candles, the counts and sums by market and chain, and where channels have messages. */
 import type { CommandOutcome } from '../../engine/records/codec.js';
+import { channelRows } from '../support/channel-rows.js';
 import type { Rows } from '../support/projected.js';
 import { referenceCandles } from './candles.js';
 
@@ -16,5 +17,6 @@ export function derivedRows(market: string, outcomes: readonly CommandOutcome[],
     chain_volumes: [...new Set(markets.map(({ chainId }) => chainId))].map((chain) => ({ chain_id: String(chain), volume: '0', trades: '0' })),
     market_holders: positions.length === 0 ? [] : [{ market_id: market, holders: String(holders.length) }],
     candles: referenceCandles(outcomes),
+    ...channelRows(outcomes),
   };
 }

@@ -8,6 +8,7 @@ import { relayEndpoints } from '../../command/relayer/endpoints.js';
 import { getUserNonces } from '../../command/relayer/user-nonces.js';
 import type { listEvents } from '../../query/history/list-events.js';
 import type { streamPrices } from '../../query/price-stream.js';
+import type { getStream } from '../../query/streams/get-stream.js';
 import { bind, serve, type Endpoint, type Handle, type Reply, type Route, type Served } from '../../service/api/endpoint.js';
 import { openapiDocument } from '../../service/api/openapi.js';
 import { parseConfig } from '../../service/config.js';
@@ -52,6 +53,7 @@ export interface TestHandlers {
   readonly syncPosition: SyncPositionHandler;
   readonly listEvents: Handle<typeof listEvents>;
   readonly streamPrices: Handle<typeof streamPrices>;
+  readonly getStream: Handle<typeof getStream>;
   readonly getContracts: Handle<typeof getContracts>;
   readonly getMetrics: Handle<typeof getMetrics>;
 }

@@ -359,6 +359,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read('/api/v1/prices/btc'), record);
     assert.deepEqual(await read('/api/v1/prices/BTC/history'), { asset: 'BTC', history: [record] });
     assert.deepEqual(await exchange.get('/api/v1/prices/BTC/stream'), { asset: 'BTC', ...strike, timestamp: startTime * 1_000, source: 'pyth' });
+    assert.equal((await exchange.get('/api/v1/stream?channels=prices:BTC'))['price'], strike.price);
     const quickMarket = {
       id: 0, marketId, asset: 'BTC', intervalMinutes: 15, startPrice: strike.price, startTime, endTime: startTime + 900, resolved: false,
       priceSource: 'pyth', createdAt: Math.floor(at / 1_000), chainId: 31_337, contractAddress, priceMissed: false,
@@ -370,8 +371,7 @@ describe('the exchange, end to end', () => {
     last = await exchange.record(newCommand('HalveMarket', { at, marketId }), newCommand('AdvanceClock', { at }));
     assert.deepEqual(await read('/api/v1/quick-markets/BTC/history'), history({ resolved: true, payment: 'half' }));
     assert.deepEqual(await read(`/api/v1/resolution/${marketId}`), { marketId, expired: true, resolved: true, halved: true });
-    await exchange.refused('unknown_asset', 'GET', '/api/v1/prices/DOGE');
-    await exchange.refused('unknown_asset', 'GET', '/api/v1/prices/DOGE/stream');
+    for (const of of ['prices/DOGE', 'prices/DOGE/stream', 'stream?channels=prices:DOGE']) await exchange.refused('unknown_asset', 'GET', `/api/v1/${of}`);
     await exchange.refused('unavailable', 'GET', '/api/v1/prices/ETH');
   });
 

@@ -40,6 +40,10 @@ const PAGES: Readonly<Record<string, readonly (readonly [heading: string, printe
     ['An account', ['unknown_chain']],
     ['Whether orders are taken', ['open null 0']],
   ],
+  streams: [
+    ['A book kept from the stream', ['0']],
+    ['A book kept from the stream', ['2000000 2000000']],
+  ],
 };
 
 interface Block { readonly heading: string; readonly code: string }

@@ -1,0 +1,142 @@
+/** How a channel goes on after any position: the state at it, and the position of the channel's last message, from the read models. */
+import { priceMessage, type Learnt, type Opening, type Unknown } from './channels.js';
+import type { Channel } from './channel.js';
+import type { OrderState } from './own-orders.js';
+import { PLACES } from '../orders/orderbook.js';
+import { bytes, hex, soleRow, type RowSource, type Statement } from '../statement.js';
+
+/** What one reads from; the read models must include the position. */
+export interface At {
+  readonly db: RowSource;
+  readonly position: number;
+}
+
+/** `$1` is the market, `$2` the position. */
+const BOOK: Statement = { name: 'stream_book', text: `
+  with recursive ${PLACES}, newest as (
+    select place, newest.* from places cross join lateral (
+      select size, position, at_ms from level_history history
+      where history.book = places.book and history.place = places.place and history.position <= $2::bigint
+      order by history.position desc limit 1) newest
+  )
+  select coalesce(max(position), -1) as last, coalesce(max(at_ms), 0) as at,
+    coalesce(json_agg(json_build_array(place, size::text)) filter (where size > 0), '[]') as levels
+  from newest` };
+
+const TRADES: Statement = { name: 'stream_trades', text: `
+  select coalesce((select max(position) from trade_messages where market_id = $1::bytea and position <= $2::bigint), -1) as last,
+    coalesce((select json_agg(number) from trades where market_id = $1::bytea and settlement < 2 and position <= $2::bigint), '[]') as fills` };
+
+/** SQL: an order as it was after the position $2, for an order that was placed up to there; `orders` is `o`. */
+const STATE = `
+  o.number, ${hex('o.order_hash')} as hash, ${hex('o.trader')} as trader, (o.size + later.reduced - fills.filled)::text as remaining,
+  o.status = 2 and o.closed_position <= $2::bigint as cancelled, fills.unsettled::integer as unsettled`;
+
+const STATE_FROM = `
+  orders o cross join lateral (
+    select coalesce(sum(reduced), 0) as reduced from reductions where order_number = o.number and position > $2::bigint
+  ) later cross join lateral (
+    select coalesce(sum(size) filter (where settlement <> 3 or settled_position > $2::bigint), 0) as filled,
+      count(*) filter (where settled_position is null or settled_position > $2::bigint) as unsettled
+    from (
+      select size, settlement, settled_position from trades where maker_number = o.number and position <= $2::bigint
+      union all
+      select size, settlement, settled_position from trades where taker_number = o.number and position <= $2::bigint) fill
+  ) fills`;
+
+/** The trader's orders to which something can happen now, and so could at the position: those that are open or have unsettled fills. */
+const ORDERS: Statement = { name: 'stream_orders', text: `
+  with alive as (
+    select number from orders where trader = $1::bytea and status = 0
+    union
+    select case when (taker_side = 0) = (buyer = $1::bytea) then taker_number else maker_number end
+    from trades where settlement < 2 and (buyer = $1::bytea or seller = $1::bytea)
+  )
+  select coalesce((select max(position) from order_messages where trader = $1::bytea and position <= $2::bigint), -1) as last,
+    coalesce((
+      select json_agg(state) from (
+        select ${STATE} from ${STATE_FROM} where o.number in (select number from alive) and o.number <= $2::bigint) state), '[]') as orders` };
+
+const LEARN_ORDERS: Statement = { name: 'stream_learn_orders', text: `
+  select ${STATE} from ${STATE_FROM}
+  where o.number = any($1::bigint[]) and o.number <= $2::bigint and o.trader = any($3::bytea[])` };
+
+const LEARN_FILLS: Statement = { name: 'stream_learn_fills', text: `
+  select number, ${hex('market_id')} as market from trades
+  where number = any($1::bigint[]) and position <= $2::bigint and (settled_position is null or settled_position > $2::bigint)` };
+
+/** The last two prices, of which the first one is told to who begins here, if it is kept. */
+const PRICES: Statement = { name: 'stream_prices', text: `
+  select message.position, message.published_at_ms, message.at_ms, kept.price, kept.source
+  from price_messages message left join prices kept on kept.position = message.position
+  where message.asset = $1 and message.position <= $2::bigint order by message.position desc limit 2` };
+
+const MARKETS: Statement = {
+  name: 'stream_markets', text: 'select coalesce(max(position), -1) as last from market_messages where position <= $1::bigint',
+};
+
+/** The opening of the channel at the position. */
+export async function openingAt(at: At, channel: Channel): Promise<Opening> {
+  switch (channel.kind) {
+    case 'book': return bookAt(at, channel.marketId);
+    case 'trades': {
+      const { last, fills } = await sole<{ last: string; fills: number[] }>(at, TRADES, [bytes(channel.marketId), at.position]);
+      return { kind: 'trades', last: Number(last), fills };
+    }
+    case 'orders': {
+      const { last, orders } = await sole<{ last: string; orders: OrderRow[] }>(at, ORDERS, [bytes(channel.trader), at.position]);
+      return { kind: 'orders', last: Number(last), orders: orders.map(stateOf) };
+    }
+    case 'prices': return pricesAt(at, channel);
+    case 'markets': return { kind: 'markets', last: Number((await sole<{ last: string }>(at, MARKETS, [at.position])).last) };
+  }
+}
+
+async function sole<Row>({ db }: At, statement: Statement, values: readonly unknown[]): Promise<Row> {
+  return soleRow(await db.rows<Row>(statement, values));
+}
+
+async function bookAt(at: At, marketId: string): Promise<Opening> {
+  type Row = { last: string; at: string; levels: [place: number, size: string][] };
+  const row = await sole<Row>(at, BOOK, [bytes(marketId), at.position]);
+  return { kind: 'book', last: Number(row.last), at: Number(row.at), levels: new Map(row.levels.map(([place, size]) => [place, BigInt(size)])) };
+}
+
+async function pricesAt({ db, position }: At, { asset, name }: Channel & { kind: 'prices' }): Promise<Opening> {
+  type Row = { position: string; published_at_ms: string; at_ms: string; price: string | null; source: string | null };
+  const [newest, before] = await db.rows<Row>(PRICES, [asset, position]);
+  if (newest === undefined) return { kind: 'prices', last: -1, publishedAt: -1, newest: undefined };
+  const [last, publishedAt] = [Number(newest.position), Number(newest.published_at_ms)];
+  const { price, source } = newest;
+  return {
+    kind: 'prices', last, publishedAt,
+    newest: price === null || source === null
+      ? undefined
+      : priceMessage(
+          { name, last: Number(before?.position ?? -1) }, { position: last, at: Number(newest.at_ms) }, { asset, price, publishedAt, source }),
+  };
+}
+
+interface OrderRow {
+  readonly number: number | string;
+  readonly hash: string;
+  readonly trader: string;
+  readonly remaining: string;
+  readonly cancelled: boolean;
+  readonly unsettled: number;
+}
+
+function stateOf({ number, remaining, ...rest }: OrderRow): OrderState {
+  return { ...rest, number: Number(number), remaining: BigInt(remaining) };
+}
+
+/** What is found of the unknown, as it was after the position; orders of other traders are left out. */
+export async function learnAt({ db, position }: At, { orders, fills }: Unknown, traders: readonly string[]): Promise<Learnt> {
+  const [known, markets] = await Promise.all([
+    orders.length === 0 ? [] : db.rows<OrderRow>(LEARN_ORDERS, [orders, position, traders.map(bytes)]),
+    fills.length === 0 ? [] : db.rows<{ number: string; market: string }>(LEARN_FILLS, [fills, position]),
+  ]);
+  return {
+    orders: known.map(stateOf), fills: markets.map(({ number, market }) => ({ fill: Number(number), marketId: market })),
+  };
+}

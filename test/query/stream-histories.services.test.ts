@@ -1,0 +1,197 @@
+/** The streams over random histories: from every position, the same messages as in a fold of the whole history; snapshots, and the hub. */
+import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Log } from '../../engine/log/log.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
+import { openReadModels, type Database } from '../../query/database.js';
+import { orderbook } from '../../query/orders/orderbook.js';
+import { beginAt, type CatchUpParts, type Wanted } from '../../query/streams/catch-up.js';
+import { channelsOf, type Channel } from '../../query/streams/channel.js';
+import { createChannels, emptyOpening } from '../../query/streams/channels.js';
+import { createHub, type Reader } from '../../query/streams/hub.js';
+import { messageSchemas } from '../../query/streams/message-fields.js';
+import { createTurns } from '../../query/turns.js';
+import { testDatabase } from '../support/postgres.js';
+import { appendOutcomes, logOf, projectTo, randomOutcomes } from '../support/projected.js';
+import { traderAddress } from '../support/random-commands.js';
+
+/** A longer search: STREAM_SEEDS=20 STREAM_LENGTH=2000. */
+const SEEDS = Number(process.env['STREAM_SEEDS'] ?? 2);
+const LENGTH = Number(process.env['STREAM_LENGTH'] ?? 400);
+const SIGNAL = new AbortController().signal;
+
+interface Told {
+  readonly channel: string;
+  readonly position: number;
+  readonly previous: number;
+  readonly type: string;
+  readonly more?: boolean;
+}
+
+describe('query: streams of random histories', () => {
+  for (let seed = 1; seed <= SEEDS; seed++) describe(`seed ${seed}`, () => {
+    let outcomes: CommandOutcome[];
+    let channels: Channel[];
+    let all: string[];
+    let log: Log;
+    let db: Database;
+    let drop: () => Promise<void>;
+
+    before(async () => {
+      outcomes = randomOutcomes(seed, LENGTH);
+      channels = channelsIn(outcomes);
+      all = toldBy(outcomes, channels);
+      log = await logOf(outcomes);
+      const database = await testDatabase();
+      await projectTo(outcomes.length, { url: database.url, log });
+      db = await openReadModels({ url: database.url });
+      drop = async () => {
+        await db.close();
+        await database.drop();
+      };
+    });
+    after(() => drop());
+
+    const messages = async (wanted: Omit<Wanted, 'signal'>): Promise<string[]> => {
+      const hub = createHub({ log, onError: (error) => { throw error; } });
+      const texts: string[] = [];
+      const reader = collector(texts);
+      const parts: CatchUpParts = { hub, log, db, turns: createTurns(1), opening: createTurns(2) };
+      const { first, deliveries, leave } = await beginAt(parts, { ...wanted, signal: SIGNAL }, reader);
+      if (first !== undefined) reader.take(first);
+      for await (const delivery of deliveries) reader.take(delivery);
+      leave();
+      await hub.close();
+      return texts;
+    };
+
+    it('have messages of every type, each with the position of the one before', () => {
+      const told = all.map((text) => JSON.parse(text) as Told);
+      const last = new Map<string, number>();
+      for (const { channel, position, previous } of told) {
+        assert.equal(previous, last.get(channel) ?? -1);
+        last.set(channel, position);
+      }
+      assert.deepEqual([...new Set(told.map(({ channel, type }) => `${channel.split(':')[0]} ${type}`))].sort(), TYPES);
+    });
+
+    it('have what the API documents say, and nothing else', async () => {
+      const snapshots = await Promise.all(channels.map((channel) => messages({ channels: [channel], from: undefined })));
+      for (const text of [...all, ...await messages({ channels, from: -1 }), ...snapshots.flat()]) {
+        const told = JSON.parse(text) as Told;
+        const schema = schemas.get(told.channel.replace(/:.*/, '') + told.type);
+        assert.ok(schema?.(told), `${text}: ${JSON.stringify(schema?.errors)}`);
+      }
+    });
+
+    it('are the same from the beginning', async () => {
+      assert.deepEqual(withoutMore(await messages({ channels, from: -1 })), all);
+    });
+
+    it('are the same after every position', async () => {
+      for (let from = 0; from < outcomes.length; from += SEEDS > 2 ? 1 : 3) {
+        const own = channels.filter((_, i) => (i + from) % 3 === 0);
+        const names = new Set(own.map(({ name }) => name));
+        const wanted = all.filter((text) => {
+          const { channel, position } = JSON.parse(text) as Told;
+          return names.has(channel) && position > from;
+        });
+        assert.deepEqual(withoutMore(await messages({ channels: own, from })), wanted, `after ${from}`);
+      }
+    });
+
+    it('begin with the book that is read at the same position', async () => {
+      for (const channel of channels) {
+        if (channel.kind !== 'book') continue;
+        const [text = ''] = await messages({ channels: [channel], from: undefined });
+        const { yes, no } = JSON.parse((await orderbook(db, channel)).body) as Record<string, unknown>;
+        const told = JSON.parse(text) as Record<string, unknown>;
+        assert.deepEqual({ type: told['type'], yes: told['yes'], no: told['no'] }, { type: 'snapshot', yes, no });
+        assert.equal(told['position'], last(all, channel.name));
+        assert.equal(told['previous'], told['position']);
+      }
+    });
+
+    it('go on from the log to what comes, wherever a reader joins', async () => {
+      const growing = await logOf(outcomes.slice(0, LENGTH / 2));
+      const hub = createHub({ log: growing, onError: (error) => { throw error; } });
+      const parts: CatchUpParts = { hub, log: growing, db, turns: createTurns(1), opening: createTurns(2) };
+      const readers: { readonly from: number; readonly own: readonly Channel[]; readonly texts: string[]; leave(): void }[] = [];
+      for (let end = LENGTH / 2; end < LENGTH; end += 7) {
+        const from = end % 2 === 0 ? end - 1 - end % 31 : -1;
+        const own = channels.filter((_, i) => (i + end) % 3 !== 0);
+        const texts: string[] = [];
+        const reader = collector(texts);
+        const { deliveries, leave } = await beginAt(parts, { channels: own, from, signal: SIGNAL }, reader);
+        const read = (async () => { for await (const delivery of deliveries) reader.take(delivery); })();
+        // While the reader comes nearer, the log grows.
+        await appendOutcomes(growing, outcomes.slice(end, end + 7));
+        // The read models know the end already, so nobody joins before it.
+        readers.push({ from, own, texts, leave });
+        pending.push(read);
+      }
+      await Promise.all(pending.splice(0));
+      await hub.reached(LENGTH - 1, 10_000);
+      for (const { from, own, texts, leave } of readers) {
+        const names = new Set(own.map(({ name }) => name));
+        assert.deepEqual(withoutMore(texts), all.filter((text) => {
+          const { channel, position } = JSON.parse(text) as Told;
+          return names.has(channel) && position > from;
+        }), `after ${from}`);
+        leave();
+      }
+      await hub.close();
+    });
+    const pending: Promise<void>[] = [];
+
+    it('say with each message whether the position has another one', async () => {
+      const told = (await messages({ channels, from: -1 })).map((text) => JSON.parse(text) as Told);
+      for (const [i, { position, more = false }] of told.entries()) assert.equal(more, told[i + 1]?.position === position);
+      assert.ok(told.some(({ more }) => more));
+    });
+  });
+});
+
+const TYPES = [
+  'book change', 'markets disputed', 'markets expired', 'markets halved', 'markets opened', 'markets proposed', 'markets rejected', 'markets resolved',
+  'orders accepted', 'orders cancelled', 'orders failed', 'orders filled', 'orders reduced', 'orders reinstated', 'orders settled',
+  'prices price', 'trades settlement', 'trades trade',
+];
+
+/** Of each message, by the kind of its channel and its type; without further fields. */
+const ajv = new Ajv2020({ strict: false });
+const schemas = new Map(Object.entries(messageSchemas).flatMap(([kind, each]) => each.map((schema) => {
+  const { type } = schema.properties as unknown as { readonly type: { readonly const: string } };
+  return [kind + type.const, ajv.compile({ ...schema, additionalProperties: false })] as const;
+})));
+
+function channelsIn(outcomes: readonly CommandOutcome[]): Channel[] {
+  const markets = outcomes.flatMap(({ events }) => events.flatMap((event) => event.type === 'MarketOpened' ? [event.marketId] : [])).slice(0, 6);
+  return channelsOf([
+    ...markets.flatMap((market) => [`book:${market}`, `trades:${market}`]), ...[0, 1, 2].map((n) => `orders:${traderAddress(n)}`),
+    'prices:BTC', 'prices:ETH', 'markets',
+  ]);
+}
+
+/** The messages of all outcomes. */
+function toldBy(outcomes: readonly CommandOutcome[], channels: readonly Channel[]): string[] {
+  const fold = createChannels();
+  for (const channel of channels) fold.add(channel, emptyOpening(channel));
+  return outcomes.flatMap((outcome, position) => fold.fold(position, outcome).map((message) => message.json(false)));
+}
+
+function collector(texts: string[]): Reader {
+  return {
+    take: ({ frames }) => { texts.push(...frames.map((frame) => frame.toString())); },
+    beat: () => undefined,
+    end: ({ text }) => { throw new Error(text); },
+  };
+}
+
+function withoutMore(texts: readonly string[]): string[] {
+  return texts.map((text) => text.replace(/,"more":true\}$/, '}'));
+}
+
+function last(texts: readonly string[], channel: string): number {
+  return texts.map((text) => JSON.parse(text) as Told).findLast((each) => each.channel === channel)?.position ?? -1;
+}

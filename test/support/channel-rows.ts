@@ -1,0 +1,42 @@
+/** The tables that say where the channels of the streams have messages, made from the messages themselves. */
+import type { CommandOutcome } from '../../engine/records/codec.js';
+import { channelsOf } from '../../query/streams/channel.js';
+import { createChannels, emptyOpening } from '../../query/streams/channels.js';
+import type { Rows } from './projected.js';
+
+/** The rows in the order of `readTables`. */
+export function channelRows(outcomes: readonly CommandOutcome[]): Rows {
+  const fold = createChannels();
+  for (const channel of channelsOf(namesIn(outcomes))) fold.add(channel, emptyOpening(channel));
+  const rows = new Map<string, { readonly table: string; readonly row: Record<string, unknown> }>();
+  for (const [n, outcome] of outcomes.entries()) {
+    for (const { channel, text } of fold.fold(n, outcome).map((message) => ({ channel: message.channel, text: message.json(false) }))) {
+      const [kind = '', key] = channel.split(':');
+      const position = String(n);
+      switch (kind) {
+        case 'orders': rows.set(`${channel},${n})`, { table: 'order_messages', row: { trader: key, position } }); break;
+        case 'trades': rows.set(`${channel},${n})`, { table: 'trade_messages', row: { market_id: key, position } }); break;
+        case 'markets': rows.set(`${channel},${n})`, { table: 'market_messages', row: { position } }); break;
+        case 'prices': {
+          const { timestamp } = JSON.parse(text) as { readonly timestamp: number };
+          rows.set(`${channel},${n})`, {
+            table: 'price_messages', row: { asset: key, position, published_at_ms: String(timestamp), at_ms: String(outcome.at) },
+          });
+        }
+      }
+    }
+  }
+  const sorted = [...rows].sort(([a], [b]) => a < b ? -1 : 1).map(([, each]) => each);
+  const of = (table: string) => sorted.filter((each) => each.table === table).map(({ row }) => row);
+  return Object.fromEntries(['order_messages', 'trade_messages', 'market_messages', 'price_messages'].map((table) => [table, of(table)]));
+}
+
+function namesIn(outcomes: readonly CommandOutcome[]): string[] {
+  const names = outcomes.flatMap(({ events }) => events.flatMap((event) => [
+    ...'marketId' in event ? [`trades:${event.marketId}`] : [],
+    ...event.type === 'OrderAccepted' ? [`orders:${event.trader}`] : [],
+    ...'buyer' in event ? [`orders:${event.buyer}`, `orders:${event.seller}`] : [],
+    ...event.type === 'PriceRecorded' ? [`prices:${event.asset}`] : [],
+  ]));
+  return [...new Set([...names, 'markets'])].slice(0, 50);
+}
