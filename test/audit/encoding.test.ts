@@ -3,8 +3,7 @@ import { deepEqual, equal, match } from 'node:assert/strict';
 import { decodeCommand } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { dueId } from '../../tools/audit/records/record-ids.js';
-import { emptyHistory, market, redecided, tradedHistory, type AuditedHistory } from '../support/audited-history.js';
-import { auditOf, differenceOf } from '../support/audits.js';
+import { emptyHistory, market, redecided, tradedHistory, auditOf, differenceOf, type AuditedHistory } from '../support/audited-history.js';
 
 let history: AuditedHistory;
 before(async () => { history = await tradedHistory(); });

@@ -8,9 +8,8 @@ import { recordId } from '../../engine/records/codec.js';
 import type { EndRelay } from '../../engine/records/commands.js';
 import { wrongEnding, type RecordedRelay, type MinedTransaction } from '../../tools/audit/chain/ended-relays.js';
 import {
-  auditedChain, CHAIN_ID, contracts, emptyHistory, nodeOf, traders, transaction, type AuditedHistory, type Emitted,
+  auditedChain, CHAIN_ID, contracts, emptyHistory, nodeOf, traders, transaction, auditOf, differenceOf, type AuditedHistory, type Emitted,
 } from '../support/audited-history.js';
-import { auditOf, differenceOf } from '../support/audits.js';
 import { newCommand } from '../support/commands.js';
 
 const { address: alice } = traders[0]!;

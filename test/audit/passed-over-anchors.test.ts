@@ -3,9 +3,9 @@ import { deepEqual, equal, match } from 'node:assert/strict';
 import { readDescription } from '../../tools/audit/source/described.js';
 import { factId } from '../../tools/audit/records/record-ids.js';
 import {
-  CHAIN_ID, anchored, auditedChain, blockHash, contracts, domain, linesOfHistory, rawEvent, sourceOf, tradedHistory, transaction, type AuditedHistory,
+  CHAIN_ID, anchored, auditedChain, blockHash, contracts, domain, linesOfHistory, rawEvent, sourceOf, tradedHistory, transaction, auditOf,
+  differenceOf, type AuditedHistory,
 } from '../support/audited-history.js';
-import { auditOf, differenceOf } from '../support/audits.js';
 import { newCommand } from '../support/commands.js';
 
 const txHash = transaction(66);

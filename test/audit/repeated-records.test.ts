@@ -7,8 +7,9 @@ import { checkedRecordId, decodeCommand } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { openIdStore } from '../../tools/audit/records/id-store.js';
 import { audit } from '../../tools/audit/audit.js';
-import { lineOf, linesOfHistory, redecided, redigested, sourceOf, tradedHistory, type AuditedHistory, type HistoryRecord } from '../support/audited-history.js';
-import { auditOf, differenceOf } from '../support/audits.js';
+import {
+  lineOf, linesOfHistory, redecided, redigested, sourceOf, tradedHistory, auditOf, differenceOf, type AuditedHistory, type HistoryRecord,
+} from '../support/audited-history.js';
 
 let history: AuditedHistory;
 before(async () => { history = await tradedHistory(); });

@@ -3,8 +3,7 @@ import { deepEqual, match } from 'node:assert/strict';
 import type { CancelAfter, CancelAll, CancelOrders, ReduceOrder } from '../../engine/records/commands.js';
 import { ALL_MARKETS } from '../../engine/records/fields.js';
 import type { RequestFields } from '../../command/signing/typed-data.js';
-import { CHAIN_ID, traders, tradedHistory, type AuditedHistory } from '../support/audited-history.js';
-import { auditOf, differenceOf } from '../support/audits.js';
+import { CHAIN_ID, traders, tradedHistory, auditOf, differenceOf, type AuditedHistory } from '../support/audited-history.js';
 import { newCommand } from '../support/commands.js';
 
 const deadline = '1900000000';

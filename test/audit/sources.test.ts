@@ -13,7 +13,9 @@ import { openFile } from '../../tools/audit/source/file-source.js';
 import { openService } from '../../tools/audit/source/service-source.js';
 import type { AuditSource } from '../../tools/audit/source/source.js';
 import { extent } from '../support/extent.js';
-import { CHAIN_ID, auditedChain, contracts, domain, linesOfHistory, nodeOf, redecided, sourceOf, tradedHistory, type AuditedHistory } from '../support/audited-history.js';
+import {
+  CHAIN_ID, auditedChain, contracts, domain, linesOfHistory, nodeOf, redecided, sourceOf, tradedHistory, type AuditedHistory,
+} from '../support/audited-history.js';
 
 let history: AuditedHistory;
 let lines: Buffer[];

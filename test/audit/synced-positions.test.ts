@@ -5,9 +5,9 @@ import { Interface, type InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { multicall3 } from '../../contracts-abi/multicall3.js';
 import {
-  CHAIN_ID, emptyHistory, linesOfHistory, market, marketCreated, nodeOf, sourceOf, traders, transaction, type AuditedHistory, type Emitted,
+  CHAIN_ID, emptyHistory, linesOfHistory, market, marketCreated, nodeOf, sourceOf, traders, transaction, auditOf, differenceOf, type AuditedHistory,
+  type Emitted,
 } from '../support/audited-history.js';
-import { auditOf, differenceOf } from '../support/audits.js';
 import { newCommand } from '../support/commands.js';
 
 const NOBODY = `0x${'0'.repeat(40)}`;

@@ -4,8 +4,7 @@ import type { Stage } from '../../tools/audit/audit-options.js';
 import { CannotAudit } from '../../tools/audit/difference.js';
 import { createProgress } from '../../tools/audit/progress.js';
 import { decodeCommand } from '../../engine/records/codec.js';
-import { linesOfHistory, sourceOf, tradedHistory } from '../support/audited-history.js';
-import { auditOf } from '../support/audits.js';
+import { linesOfHistory, sourceOf, tradedHistory, auditOf } from '../support/audited-history.js';
 
 describe('an audit whose service does not show yet what the chain anchors', () => {
   /** The history up to its last settlement, whose transaction anchors a later position; the service shows more after some questions. */

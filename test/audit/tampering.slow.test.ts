@@ -10,8 +10,8 @@ import { Differs, type Difference } from '../../tools/audit/difference.js';
 import { createReplay } from '../../tools/audit/replay.js';
 import type { AuditReport } from '../../tools/audit/report.js';
 import {
-  CHAIN_ID, anchored, blockHash, contracts, fillSettled, linesOfHistory, nodeOf, rawEvent, redecided, redigested, sourceOf, tradedHistory,
-  traders, transaction, type AuditedHistory, type HistoryRecord,
+  CHAIN_ID, anchored, blockHash, contracts, fillSettled, linesOfHistory, nodeOf, rawEvent, redecided, redigested, sourceOf, tradedHistory, traders,
+  transaction, type AuditedHistory, type HistoryRecord,
 } from '../support/audited-history.js';
 import { newCommand } from '../support/commands.js';
 import { createRandom } from '../support/random-commands.js';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openLog } from '../../engine/log/open-log.js';
-import { priceHistory } from '../support/price-history.js';
+import { priceHistory } from '../support/watched-histories.js';
 import type { BenchLine } from './line.js';
 import { logBytesOf } from './log-bytes.js';
 import { fill, restartS } from './restart.js';

@@ -4,7 +4,7 @@ import { partitionOf, type SequencedMessage } from '../../command/feed/messages.
 import { runIntake, type IntakeOptions } from '../../command/settlement/intake.js';
 import { openStore } from '../../command/settlement/postgres-store.js';
 import { encodeOutcome } from '../../engine/records/codec.js';
-import { digestAt, marketIn } from '../support/fill-feed.js';
+import { digestAt, marketIn } from '../support/feed-history.js';
 import { newRecord } from '../support/log-records.js';
 import { runSql } from '../support/sql.js';
 import { address, bytes32 } from '../support/scenario.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { ChainUnavailable, type Chain, type Rpc } from '../../command/chain/chain.js';
 import type { ChainCursor } from '../../engine/run/view.js';
 import { watchChain, type ChainWatch } from '../../command/chain/chain-watch.js';
-import { turnsUntil } from '../support/turns-until.js';
+import { turnsUntil } from '../support/until.js';
 
 const hash = (block: number, version = 0) => `0x${(block * 16 + version).toString(16).padStart(64, '0')}`;
 const recorded = (block: number): ChainCursor => ({ nextBlock: block + 1, nextLog: 0, block, blockHash: hash(block) });

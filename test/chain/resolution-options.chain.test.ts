@@ -6,7 +6,7 @@ import { createRpc } from '../../command/chain/rpc.js';
 import { createResolutionOptionsReader, type UnresolvedMarket } from '../../command/chain/resolution-options.js';
 import { deployedChain, type DeployedChain } from '../support/deployed-chain.js';
 import { resolutionActs } from '../support/resolution-acts.js';
-import { BOND } from '../support/signed-resolutions.js';
+import { BOND } from '../support/market-contracts.js';
 
 const DAY_S = 86_400;
 const MINIMUM = 5_000_000n;

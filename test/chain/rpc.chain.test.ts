@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { ChainUnavailable, RpcError } from '../../command/chain/chain.js';
 import { createRpc, WrongChain, type ChainRpc, type RpcOptions } from '../../command/chain/rpc.js';
 import { testChain, TEST_CHAIN_ID, type TestChain } from '../support/chain.js';
-import { answering, startRpcProxy, type RpcFate, type RpcProxy } from '../support/rpc-proxy.js';
+import { answering, startRpcProxy, type RpcFate, type RpcProxy } from '../support/proxies.js';
 
 const SECRET = 'k3y-that-nobody-sees';
 const OTHER_CHAIN = answering({ result: '0x1' });

@@ -1,9 +1,9 @@
 /** No market is locked for ever: bonds that the collateral does not pay out, arbitrations that never come, and an oracle that is gone. */
 import { deepEqual, equal } from 'node:assert/strict';
-import { ZeroAddress, ZeroHash, id, type HDNodeWallet } from 'ethers';
-import { market as marketArtifact } from '../../contracts-abi/market.js';
-import { USDC, marketContracts, revertAfterEach, targetAt, type MarketContracts, type Target } from '../support/market-contracts.js';
-import { BOND, signedResolutions } from '../support/signed-resolutions.js';
+import { ZeroAddress, ZeroHash, type HDNodeWallet } from 'ethers';
+import {
+  USDC, marketContracts, revertAfterEach, BOND, expiringMarket, type MarketContracts, type Target, type signedResolutions,
+} from '../support/market-contracts.js';
 
 const WINDOW_S = 7_200;
 const DELAY_S = 7 * 86_400;
@@ -11,23 +11,13 @@ const DELAY_S = 7 * 86_400;
 describe('a market that would be locked', () => {
   let contracts: MarketContracts;
   let signed: ReturnType<typeof signedResolutions>;
-  let proposer: HDNodeWallet;
-  let disputer: HDNodeWallet;
-  let settler: HDNodeWallet;
+  let proposer: HDNodeWallet, disputer: HDNodeWallet, settler: HDNodeWallet;
   let market: Target;
   let marketId: string;
 
   before(async () => {
     contracts = await marketContracts();
-    signed = signedResolutions(contracts);
-    [proposer, disputer, settler] = contracts.traders;
-    const expiration = await contracts.now() + 1_000;
-    const events = await contracts.send(contracts.admin, contracts.factory, 'createMarket', [id('locked'), 'Will it rain?', '', 3, expiration, BOND]);
-    const { args } = events.find(({ event }) => event === 'MarketCreated')!;
-    market = targetAt('Market', String(args['market']), marketArtifact);
-    marketId = String(args['marketId']);
-    await contracts.send(disputer, contracts.usdc, 'approve', [contracts.oracle.address, 10n * BOND]);
-    await contracts.timeIs(expiration);
+    ({ signed, proposer, disputer, settler, market, marketId } = await expiringMarket(contracts, { question: 'locked' }));
   });
   after(() => contracts.stop());
   revertAfterEach(() => contracts);

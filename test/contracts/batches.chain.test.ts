@@ -1,7 +1,7 @@
 /** Batches on the chain: each fill for itself, each number once, permits whatever became of them, and gas that ends too soon. */
 import assert from 'node:assert/strict';
 import { ZeroHash } from 'ethers';
-import { HISTORY, SELL, USDC, results, settlementContracts, walletOf, type SettlementContracts } from '../support/settlement-contracts.js';
+import { HISTORY, SELL, USDC, results, onSettlementContracts, walletOf, type SettlementContracts } from '../support/settlement-contracts.js';
 import type { Fill } from '../../contracts-abi/settlement.js';
 
 const buyer = walletOf('buyer');
@@ -12,15 +12,11 @@ const ANCHOR = { event: 'HistoryAnchored', args: { position: HISTORY.position, d
 describe('contracts: batches', function () {
   this.timeout(60_000);
   let contracts: SettlementContracts;
-  let snapshot: string;
-  before(async () => {
-    contracts = await settlementContracts();
+  onSettlementContracts(async (begun) => {
+    contracts = begun;
     await contracts.fund(buyer.address, 100n * USDC);
     await contracts.stock(seller.address, contracts.marketId, 50n * USDC);
   });
-  after(() => contracts.stop());
-  beforeEach(async () => { snapshot = await contracts.snapshot(); });
-  afterEach(() => contracts.revertTo(snapshot));
 
   const pair = async (wallet = buyer) => [
     await contracts.order(wallet, { marketId: contracts.marketId, size: 40n * USDC }),

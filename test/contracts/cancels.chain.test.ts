@@ -1,6 +1,6 @@
 /** Orders on the chain as time passes: expiry, cancels that take effect after their delay, and a market resolved before its fills settle. */
 import assert from 'node:assert/strict';
-import { SELL, USDC, results, settlementContracts, walletOf, type SettlementContracts, type SignedOrder } from '../support/settlement-contracts.js';
+import { SELL, USDC, results, onSettlementContracts, walletOf, type SettlementContracts, type SignedOrder } from '../support/settlement-contracts.js';
 import type { Order } from '../../contracts-abi/settlement.js';
 
 const buyer = walletOf('buyer');
@@ -10,21 +10,17 @@ const DELAY = 120;
 describe('contracts: orders over time', function () {
   this.timeout(60_000);
   let contracts: SettlementContracts;
-  let snapshot: string;
   let start: number;
   let seq = 0n;
-  before(async () => {
-    contracts = await settlementContracts();
+  onSettlementContracts(async (begun) => {
+    contracts = begun;
     await contracts.fund(buyer.address, 100n * USDC);
     await contracts.stock(seller.address, contracts.marketId, 10n * USDC);
   });
-  after(() => contracts.stop());
   beforeEach(async () => {
-    snapshot = await contracts.snapshot();
     start = await contracts.now();
     seq = 0n;
   });
-  afterEach(() => contracts.revertTo(snapshot));
 
   const bid = (fields: Partial<Order> = {}) => contracts.order(buyer, { marketId: contracts.marketId, size: 5n * USDC, ...fields });
   const ask = (fields: Partial<Order> = {}) => contracts.order(seller, { marketId: contracts.marketId, side: SELL, size: 5n * USDC, ...fields });

@@ -17,7 +17,7 @@ import { createKeccak256 } from '../../command/signing/typed-data.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
 import { deployedChain, type DeployedChain, type DeployedMarket, type Receipt } from '../support/deployed-chain.js';
 import { bodiesSignedBy, type Sign } from '../../tools/demo/signed-requests.js';
-import { MAX_GAS, MAX_UINT256, SELL, USDC, results, settlementContracts, walletOf, type Batch, type Sent, type SettlementContracts } from '../support/settlement-contracts.js';
+import { MAX_GAS, MAX_UINT256, SELL, USDC, results, onSettlementContracts, walletOf, type Batch, type Sent, type SettlementContracts } from '../support/settlement-contracts.js';
 
 const PRICE = 600_000n;
 const SIZE = 5n * USDC;
@@ -52,12 +52,8 @@ type RelayedScenario = keyof typeof RELAYED;
 describe('contracts: gas', function () {
   this.timeout(120_000);
   let contracts: SettlementContracts;
-  let snapshot: string;
   const measured = new Map<Scenario, number>();
-  before(async () => { contracts = await settlementContracts(); });
-  after(() => contracts.stop());
-  beforeEach(async () => { snapshot = await contracts.snapshot(); });
-  afterEach(() => contracts.revertTo(snapshot));
+  onSettlementContracts((begun) => { contracts = begun; });
 
   /** Takers who buy from makers in turn. Everybody has held collateral before, but for what the options say. */
   const trading = async (takers: number, makers: number, { held = USDC, money = 1_000n * USDC, permits = false } = {}): Promise<Batch> => {

@@ -6,7 +6,7 @@ import { costOf } from '../../engine/records/amounts.js';
 import { key, settleInModel, type Model, type ModelOrder, type ModelTrader } from '../reference/settlement-model.js';
 import { createDice } from '../support/random-commands.js';
 import {
-  settlementContracts, type Sent, type SettlementContracts, BUY, SELL, USDC, results, walletOf, type Target,
+  onSettlementContracts, type Sent, type SettlementContracts, BUY, SELL, USDC, results, walletOf, type Target,
 } from '../support/settlement-contracts.js';
 
 const DELAY = 120;
@@ -192,11 +192,7 @@ const SEEDS = [1, 20_261];
 describe('contracts: invariants', function () {
   this.timeout(120_000);
   let contracts: SettlementContracts;
-  let snapshot: string;
-  before(async () => { contracts = await settlementContracts(); });
-  after(() => contracts.stop());
-  beforeEach(async () => { snapshot = await contracts.snapshot(); });
-  afterEach(() => contracts.revertTo(snapshot));
+  onSettlementContracts((begun) => { contracts = begun; });
 
   for (const seed of SEEDS) {
     it(`hold over ${STEPS} random steps, seed ${seed}`, async () => {

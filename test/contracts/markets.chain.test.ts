@@ -3,7 +3,9 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import { dataSlice, id, solidityPackedKeccak256, zeroPadValue } from 'ethers';
 import { market as marketArtifact, type MarketFacts } from '../../contracts-abi/market.js';
 import type { MarketCreatedArgs } from '../../contracts-abi/market-factory.js';
-import { MINIMUM_BOND, USDC, marketContracts, revertAfterEach, targetAt, type ContractEvent, type MarketContracts, type Target } from '../support/market-contracts.js';
+import {
+  MINIMUM_BOND, USDC, marketContracts, revertAfterEach, targetAt, type ContractEvent, type MarketContracts, type Target,
+} from '../support/market-contracts.js';
 
 const QUESTION_ID = id('a question');
 const MAX_EXPIRATION = 253_402_300_799n;

@@ -3,8 +3,9 @@ import { deepEqual, equal } from 'node:assert/strict';
 import { ZeroAddress, ZeroHash, id, toBeHex, type HDNodeWallet } from 'ethers';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { market as marketArtifact } from '../../contracts-abi/market.js';
-import { USDC, marketContracts, revertAfterEach, targetAt, type Arguments, type MarketContracts, type Target } from '../support/market-contracts.js';
-import { BOND, FAR, NO_PERMIT, signedResolutions } from '../support/signed-resolutions.js';
+import {
+  USDC, marketContracts, revertAfterEach, targetAt, BOND, FAR, NO_PERMIT, signedResolutions, type Arguments, type MarketContracts, type Target,
+} from '../support/market-contracts.js';
 
 const LIVENESS = 7_200;
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;

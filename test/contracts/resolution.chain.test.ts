@@ -1,10 +1,10 @@
 /** Standard markets from expiration to payout on a real chain: whole lives by proposal, dispute, arbitration and settlement. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { ZeroAddress, ZeroHash, hexlify, id, toUtf8Bytes, type HDNodeWallet } from 'ethers';
-import { market as marketArtifact } from '../../contracts-abi/market.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
-import { USDC, marketContracts, revertAfterEach, targetAt, type ContractEvent, type MarketContracts, type Target } from '../support/market-contracts.js';
-import { BOND, TYPES, signedResolutions } from '../support/signed-resolutions.js';
+import {
+  USDC, marketContracts, revertAfterEach, BOND, TYPES, expiringMarket, type ContractEvent, type MarketContracts, type Target, type signedResolutions,
+} from '../support/market-contracts.js';
 
 const QUESTION_ID = id('resolution');
 const LIVENESS = 7_200;
@@ -12,24 +12,14 @@ const LIVENESS = 7_200;
 describe('the resolution of a market', () => {
   let contracts: MarketContracts;
   let signed: ReturnType<typeof signedResolutions>;
-  let proposer: HDNodeWallet;
-  let disputer: HDNodeWallet;
-  let settler: HDNodeWallet;
+  let proposer: HDNodeWallet, disputer: HDNodeWallet, settler: HDNodeWallet;
   let market: Target;
   let marketId: string;
   let expiration: number;
 
   before(async () => {
     contracts = await marketContracts();
-    signed = signedResolutions(contracts);
-    [proposer, disputer, settler] = contracts.traders;
-    expiration = await contracts.now() + 1_000;
-    const events = await contracts.send(contracts.admin, contracts.factory, 'createMarket', [QUESTION_ID, 'Will it rain?', 'In Bergen.', 3, expiration, BOND]);
-    const { args } = events.find(({ event }) => event === 'MarketCreated')!;
-    market = targetAt('Market', String(args['market']), marketArtifact);
-    marketId = String(args['marketId']);
-    await contracts.send(disputer, contracts.usdc, 'approve', [contracts.oracle.address, BOND]);
-    await contracts.timeIs(expiration);
+    ({ signed, proposer, disputer, settler, market, marketId, expiration } = await expiringMarket(contracts, { question: 'resolution', allowance: BOND }));
   });
   after(() => contracts.stop());
   revertAfterEach(() => contracts);

@@ -1,7 +1,7 @@
 /** A fill on the chain: what it moves, what it needs, and which reason and culprit it fails with. */
 import assert from 'node:assert/strict';
 import { ZeroHash, id } from 'ethers';
-import { BUY, HISTORY, SELL, USDC, results, settlementContracts, walletOf, type SettlementContracts } from '../support/settlement-contracts.js';
+import { BUY, HISTORY, SELL, USDC, results, onSettlementContracts, walletOf, type SettlementContracts } from '../support/settlement-contracts.js';
 import type { Fill, Order } from '../../contracts-abi/settlement.js';
 
 const buyer = walletOf('buyer');
@@ -11,15 +11,11 @@ const FILL: Fill = { seq: 1n, buyIndex: 0n, sellIndex: 1n, price: 550_000n, size
 describe('contracts: a fill', function () {
   this.timeout(60_000);
   let contracts: SettlementContracts;
-  let snapshot: string;
-  before(async () => {
-    contracts = await settlementContracts();
+  onSettlementContracts(async (begun) => {
+    contracts = begun;
     await contracts.fund(buyer.address, 100n * USDC);
     await contracts.stock(seller.address, contracts.marketId, 10n * USDC);
   });
-  after(() => contracts.stop());
-  beforeEach(async () => { snapshot = await contracts.snapshot(); });
-  afterEach(() => contracts.revertTo(snapshot));
 
   const bid = (fields: Partial<Order> = {}) => contracts.order(buyer, { marketId: contracts.marketId, price: 600_000n, size: 2n * USDC, ...fields });
   const ask = (fields: Partial<Order> = {}) =>

@@ -1,7 +1,7 @@
 /** Conditional tokens on the chain: split, merge, redeem and approve, each also by signature; and who is allowed to. */
 import assert from 'node:assert/strict';
 import { AbiCoder, ZeroAddress, ZeroHash, id, keccak256, recoverAddress, solidityPackedKeccak256 } from 'ethers';
-import { MAX_UINT256, USDC, settlementContracts, walletOf, type SettlementContracts } from '../support/settlement-contracts.js';
+import { MAX_UINT256, USDC, onSettlementContracts, walletOf, type SettlementContracts } from '../support/settlement-contracts.js';
 
 const owner = walletOf('owner');
 const relayer = walletOf('relayer');
@@ -15,13 +15,12 @@ const conditionKey = (conditionId: string) => BigInt(conditionId) & (2n ** 192n 
 describe('contracts: conditional tokens', function () {
   this.timeout(60_000);
   let contracts: SettlementContracts;
-  let snapshot: string;
   let collateral: string;
   let marketId: string;
   let yes: bigint;
   let no: bigint;
-  before(async () => {
-    contracts = await settlementContracts();
+  onSettlementContracts(async (begun) => {
+    contracts = begun;
     ({ marketId } = contracts);
     collateral = contracts.deployed.collateral;
     yes = await contracts.positionId(marketId, 0);
@@ -29,9 +28,6 @@ describe('contracts: conditional tokens', function () {
     await contracts.send(owner.address, contracts.usdc, 'mint', [owner.address, 100n * USDC]);
     await contracts.send(owner.address, contracts.usdc, 'approve', [contracts.tokens.address, MAX_UINT256]);
   });
-  after(() => contracts.stop());
-  beforeEach(async () => { snapshot = await contracts.snapshot(); });
-  afterEach(() => contracts.revertTo(snapshot));
 
   const tokensSend = (from: string, method: string, args: readonly unknown[]) => contracts.send(from, contracts.tokens, method, args);
   const refusal = (method: string, args: readonly unknown[], from = owner.address) => contracts.refusal(from, contracts.tokens, method, args);

@@ -2,8 +2,10 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { ZeroAddress, ZeroHash, id, type HDNodeWallet } from 'ethers';
 import { market as marketArtifact } from '../../contracts-abi/market.js';
-import { MINIMUM_BOND, USDC, marketContracts, revertAfterEach, targetAt, type MarketContracts, type Target } from '../support/market-contracts.js';
-import { BOND, FAR, signedResolutions } from '../support/signed-resolutions.js';
+import {
+  MINIMUM_BOND, USDC, marketContracts, revertAfterEach, targetAt, BOND, FAR, expiringMarket, type MarketContracts, type Target,
+  type signedResolutions,
+} from '../support/market-contracts.js';
 
 const WINDOW_S = 7_200;
 const ABANDON_S = 7 * 86_400;
@@ -13,24 +15,14 @@ const RISEN = 3n * BOND;
 describe('a standard market', () => {
   let contracts: MarketContracts;
   let signed: ReturnType<typeof signedResolutions>;
-  let proposer: HDNodeWallet;
-  let disputer: HDNodeWallet;
-  let settler: HDNodeWallet;
+  let proposer: HDNodeWallet, disputer: HDNodeWallet, settler: HDNodeWallet;
   let market: Target;
   let marketId: string;
   let expiration: number;
 
   before(async () => {
     contracts = await marketContracts();
-    signed = signedResolutions(contracts);
-    [proposer, disputer, settler] = contracts.traders;
-    expiration = await contracts.now() + 1_000;
-    const events = await contracts.send(contracts.admin, contracts.factory, 'createMarket', [id('ends'), 'Will it end?', '', 3, expiration, BOND]);
-    const { args } = events.find(({ event }) => event === 'MarketCreated')!;
-    market = targetAt('Market', String(args['market']), marketArtifact);
-    marketId = String(args['marketId']);
-    await contracts.send(disputer, contracts.usdc, 'approve', [contracts.oracle.address, 10n * BOND]);
-    await contracts.timeIs(expiration);
+    ({ signed, proposer, disputer, settler, market, marketId, expiration } = await expiringMarket(contracts, { question: 'ends' }));
   });
   after(() => contracts.stop());
   revertAfterEach(() => contracts);

@@ -13,7 +13,7 @@ import { record } from '../../engine/records/fields.js';
 import { MAX_RECORD_BYTES, RecordTooLarge } from '../../engine/log/log.js';
 import { crowd, marketId, START_MS, traderAddress } from '../support/random-commands.js';
 import { written } from '../reference/engine.js';
-import { createControlCommands } from '../support/random-orders.js';
+import { createControlCommands } from '../support/random-requests.js';
 
 const order = {
   kind: 'PlaceOrder', v: 2, at: START_MS, orderHash: marketId(7), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 1, price: 620_000,

@@ -11,7 +11,7 @@ import { encodeSnapshot } from '../../engine/run/snapshot.js';
 import { saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { appendAll } from '../support/log-records.js';
 import { crowd } from '../support/random-commands.js';
-import { history, replay } from '../support/restarted-engines.js';
+import { history, replay } from '../support/watched-histories.js';
 
 const [LENGTH, RECORDED] = [400, 300];
 const own = history(31, crowd, LENGTH);

@@ -4,7 +4,7 @@ import { createReferenceEngine } from '../reference/engine.js';
 import { extent, SEED } from '../support/extent.js';
 import { createRandomCommands, crowd, pile } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
-import { createControlCommands } from '../support/random-orders.js';
+import { createControlCommands } from '../support/random-requests.js';
 import { rebuilt, watch, watchScripts } from '../support/watched-histories.js';
 
 const [CROWD, PILE] = extent({ push: [8_000, 8_000], long: [20_000, 15_000] });

@@ -3,7 +3,7 @@ import { engines } from '../reference/compared-engines.js';
 import { createReferenceEngine } from '../reference/engine.js';
 import { createRandomCommands, crowd, pile } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
-import { createControlCommands } from '../support/random-orders.js';
+import { createControlCommands } from '../support/random-requests.js';
 import { rebuilt, watch, watchScripts } from '../support/watched-histories.js';
 
 for (const [name, create] of Object.entries(engines)) {

@@ -12,7 +12,7 @@ import { createOutcomeWriter } from '../../engine/run/recorder.js';
 import { startReplica, type Replica, type ReplicaOptions } from '../../engine/run/replica.js';
 import { newRecord, newRecords, readAll } from '../support/log-records.js';
 import { crowd } from '../support/random-commands.js';
-import { history } from '../support/restarted-engines.js';
+import { history } from '../support/watched-histories.js';
 import { until, within } from '../support/until.js';
 
 const KNOWN = 60;

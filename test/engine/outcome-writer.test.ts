@@ -5,7 +5,7 @@ import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memo
 import { encodeOutcome, recordId } from '../../engine/records/codec.js';
 import { createOutcomeWriter, type OutcomeRecord, type OutcomeWriter } from '../../engine/run/recorder.js';
 import { placed, readAll } from '../support/log-records.js';
-import { turnsUntil } from '../support/turns-until.js';
+import { turnsUntil } from '../support/until.js';
 
 interface Writing {
   readonly writer: OutcomeWriter;

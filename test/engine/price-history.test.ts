@@ -11,7 +11,7 @@ import { startReplica } from '../../engine/run/replica.js';
 import { encodeSnapshot } from '../../engine/run/snapshot.js';
 import { saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { appendAll } from '../support/log-records.js';
-import { priceHistory } from '../support/price-history.js';
+import { priceHistory } from '../support/watched-histories.js';
 
 /** A log that notes from where it is read. */
 function watched(log: Log, reads: { readonly stream: Stream; readonly from: number }[]): Log {

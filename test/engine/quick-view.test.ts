@@ -4,8 +4,8 @@ import { decodeCommand } from '../../engine/records/codec.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
 import { crowd } from '../support/random-commands.js';
-import { createLateCommands } from '../support/random-late-markets.js';
-import { history, restart } from '../support/restarted-engines.js';
+import { createLateCommands } from '../support/random-requests.js';
+import { history, restart } from '../support/watched-histories.js';
 
 describe('engine: the view of quick markets', () => {
   it('has those that the chain has not resolved, and the times at which they lack a price', () => {

@@ -1,13 +1,12 @@
 /** The engine against the slow and obvious one over histories long enough to meet every event, reason and limit again and again. */
 import fc from 'fast-check';
-import { createLockstep, createRealEngine } from '../reference/compared-engines.js';
-import { compareHistories, everything } from '../reference/compared-histories.js';
+import { createLockstep, createRealEngine, compareHistories, everything } from '../reference/compared-engines.js';
 import { createReferenceEngine } from '../reference/engine.js';
 import { commandScripts } from '../support/command-scripts.js';
 import { extent, SEED } from '../support/extent.js';
 import { createRandomCommands, crowd, pile } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
-import { createControlCommands } from '../support/random-orders.js';
+import { createControlCommands } from '../support/random-requests.js';
 
 const CROWD = extent({ push: { commands: 20_000, times: 2 }, long: { commands: 50_000, times: 5 } });
 const PILE = extent({ push: { commands: 15_000 }, long: { commands: 30_000 } });

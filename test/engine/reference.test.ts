@@ -6,12 +6,10 @@ import type { Command } from '../../engine/records/commands.js';
 import { MarketOpenedV1, eventSchemas, type EventType } from '../../engine/records/events.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { commandScripts } from '../support/command-scripts.js';
-import { createLockstep, createRealEngine, type ComparedEngine } from '../reference/compared-engines.js';
-import { compareHistories, everything } from '../reference/compared-histories.js';
+import { createLockstep, createRealEngine, compareHistories, everything, type ComparedEngine } from '../reference/compared-engines.js';
 import { createRandomCommands, crowd, pile, type Profile, type RandomCommands } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
-import { createControlCommands, withOrderControl } from '../support/random-orders.js';
-import { createPriceCommands } from '../support/random-prices.js';
+import { createPriceCommands, createControlCommands, withOrderControl } from '../support/random-requests.js';
 import { createReferenceEngine } from '../reference/engine.js';
 
 /**

@@ -8,7 +8,7 @@ import { createEngine } from '../../engine/run/engine.js';
 import { createSnapshotTaker, saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { newCommand } from '../support/commands.js';
 import { START_MS } from '../support/random-commands.js';
-import { turnsUntil } from '../support/turns-until.js';
+import { turnsUntil } from '../support/until.js';
 
 const tick = encodeCommand(newCommand('AdvanceClock', { at: START_MS }));
 

@@ -8,7 +8,7 @@ import { decodeSnapshot, encodeSnapshot } from '../../engine/run/snapshot.js';
 import { loadSnapshot, saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { crowd } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
-import { histories, history, replay, restart, restartsChangeNothing } from '../support/restarted-engines.js';
+import { histories, history, replay, restart, restartsChangeNothing } from '../support/watched-histories.js';
 
 describe('engine snapshots', () => {
   for (const [name, profile, create] of histories) {

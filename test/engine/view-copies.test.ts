@@ -4,8 +4,8 @@ import { decodeCommand } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { viewOf, type EngineView } from '../../engine/run/view.js';
 import { crowd, traderAddress } from '../support/random-commands.js';
-import { createControlCommands } from '../support/random-orders.js';
-import { history } from '../support/restarted-engines.js';
+import { createControlCommands } from '../support/random-requests.js';
+import { history } from '../support/watched-histories.js';
 
 const CHAINS = [1, 2, 137];
 const TRADERS = Array.from({ length: crowd.traders }, (_, n) => traderAddress(n));

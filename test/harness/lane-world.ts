@@ -8,8 +8,7 @@ import type { Lane, LaneOptions } from '../../command/lane/lane-options.js';
 import type { HeldLaneUser, LaneRequest, Purpose, TrackedRequest } from '../../command/lane/requests.js';
 import { testChain, TEST_CHAIN_ID, type TestChain } from '../support/chain.js';
 import { exchangeDatabase, type TestDatabase } from '../support/postgres.js';
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy, startRpcProxy, type TcpProxy, type RpcProxy } from '../support/proxies.js';
 import { postgresStores, type Stores } from './stores.js';
 
 export const TARGET = '0x00000000000000000000000000000000000c0de0';

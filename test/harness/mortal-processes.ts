@@ -4,9 +4,8 @@
  */
 import { Transaction } from 'ethers';
 import { ready, startRoleProcesses, type StackProcess } from '../support/role-processes.js';
-import { startRpcProxy, type RpcCall, type RpcProxy } from '../support/rpc-proxy.js';
+import { startTcpProxy, startRpcProxy, type TcpProxy, type RpcCall, type RpcProxy } from '../support/proxies.js';
 import { spawnService, type SpawnedService } from '../support/service-process.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { until, within } from '../support/until.js';
 
 /** When a life ends: so long after it began, so long after it listens, or at a question to the database or the chain. */

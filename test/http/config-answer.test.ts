@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import type { Chain } from '../../command/chain/chain.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
-import { configHandler } from '../../service/endpoints/config.js';
+import { configHandler, Configuration } from '../../service/endpoints/config.js';
 import { orderActions, shownActions, type ShownAction } from '../../command/signing/shown-actions.js';
-import { Configuration } from '../../service/endpoints/config.js';
 import { parseConfig } from '../../service/config.js';
 import { madeUpContracts } from '../support/chain-settings.js';
 

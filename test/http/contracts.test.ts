@@ -1,8 +1,7 @@
 /** `/api/v1/contracts`: every contract of the settings with an ABI for wallets, kept by clients until it changes. */
 import assert from 'node:assert/strict';
 import { Interface, type InterfaceAbi } from 'ethers';
-import { getContracts } from '../../command/chain/contracts.js';
-import { contractsHandler } from '../../command/chain/contracts.js';
+import { getContracts, contractsHandler } from '../../command/chain/contracts.js';
 import { documentedClient } from '../support/documented-client.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once } from '../support/wire.js';

@@ -8,7 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { closeServer } from '../../service/http/server.js';
 import { createHistory, type History, type HistoryOptions } from '../../query/history/list-events.js';
-import { recordedHistory, type RecordedHistory } from '../support/recorded-history.js';
+import { recordedHistory, type RecordedHistory } from '../support/feed-history.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
 import { until } from '../support/until.js';

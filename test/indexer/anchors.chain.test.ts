@@ -4,9 +4,8 @@ import { ZeroHash, id } from 'ethers';
 import type { Chain } from '../../command/chain/chain.js';
 import { decodeOutcome, encodeCommand, recordId } from '../../engine/records/codec.js';
 import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memory-log.js';
-import { sendAnchoredBatch, type AnchoredBatch } from '../support/anchored-batch.js';
+import { deployedChain, sendAnchoredBatch, type DeployedChain, type DeployedMarket, type AnchoredBatch } from '../support/deployed-chain.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
-import { deployedChain, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
 import { catchUp, newStore, quickRpc, startIndexer, takenFacts, type IndexerSceneOptions } from './indexer-scene.js';
 
 const CONFIRMATIONS = 3;

@@ -7,7 +7,7 @@ import type { MemoryStore } from '../../engine/log/memory/memory-log.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { deployedChain, type DeployedChain } from '../support/deployed-chain.js';
 import { advances, catchUp, newStore, patiently, quickRpc, startIndexer, takenFacts, type IndexerSceneOptions } from './indexer-scene.js';
-import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
+import { answering, startRpcProxy, type RpcProxy } from '../support/proxies.js';
 import { createRandom } from '../support/random-commands.js';
 import { until } from '../support/until.js';
 

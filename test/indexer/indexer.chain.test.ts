@@ -5,9 +5,8 @@ import type { Chain } from '../../command/chain/chain.js';
 import { decodeOutcome, encodeCommand, recordId } from '../../engine/records/codec.js';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memory-log.js';
-import { orderOf } from '../support/anchored-batch.js';
+import { deployedChain, orderOf, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
-import { deployedChain, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
 import { catchUp, newStore, quickRpc, sharesTaken, startIndexer, takenFacts, type IndexerScene, type IndexerSceneOptions } from './indexer-scene.js';
 import { until } from '../support/until.js';
 

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import type { OutgoingRecord } from '../../command/feed/kafka/client.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
-import { sharedBroker } from '../support/shared-broker.js';
-import { clientTo, contentOf, newTopic } from '../support/kafka-client.js';
-import { startTcpProxy } from '../support/tcp-proxy.js';
+import { clientTo, contentOf, newTopic, sharedBroker } from '../support/kafka-client.js';
+import { startTcpProxy } from '../support/proxies.js';
 import { until } from '../support/until.js';
 
 const ONE = { replication: 1, minInsync: 1 };

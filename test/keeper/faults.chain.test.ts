@@ -1,8 +1,7 @@
 /** The keeper's process ends, others are quicker, the oracle refuses, gas is dear: nothing is sent twice, and nothing that would fail. */
 import assert from 'node:assert/strict';
 import { id } from 'ethers';
-import { runKeeper, type Keeper, type KeeperOptions } from '../../command/keeper/keeper.js';
-import { KEEPER_RULES, type Proposal } from '../../command/keeper/keeper.js';
+import { runKeeper, KEEPER_RULES, type Keeper, type KeeperOptions, type Proposal } from '../../command/keeper/keeper.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createChainReads, type ChainReads } from '../../command/chain/chain-reads.js';

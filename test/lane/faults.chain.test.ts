@@ -47,40 +47,16 @@ function mortalLane(on: LaneWorld, step: Step): { died: () => boolean; options: 
 interface Death { readonly step: Step; readonly alive: () => void; readonly die: () => never }
 
 function mortalOutbox(held: HeldLane, { step, alive, die }: Death): HeldLane {
+  const mortal = <Args extends unknown[]>(carryOut: (...args: Args) => Promise<void>, before?: Step, after?: Step) => async (...args: Args) => {
+    alive();
+    if (step === before) die();
+    await carryOut(...args);
+    if (step === after) die();
+  };
   return {
-    ...held,
-    async record(transactions) {
-      alive();
-      if (step === 'before record') die();
-      await held.record(transactions);
-      if (step === 'record') die();
-    },
-    async recordAttempt(transaction, attempt) {
-      alive();
-      if (step === 'before replacement') die();
-      await held.recordAttempt(transaction, attempt);
-      if (step === 'replacement') die();
-    },
-    async markBroadcast(hashes) {
-      alive();
-      if (step === 'broadcast') die();
-      await held.markBroadcast(hashes);
-      if (step === 'marked') die();
-    },
-    async markOver(endings, purposes) {
-      alive();
-      if (step === 'before over') die();
-      await held.markOver(endings, purposes);
-      if (step === 'over') die();
-    },
-    async publish(state) {
-      alive();
-      await held.publish(state);
-    },
-    async refuse(refusals) {
-      alive();
-      await held.refuse(refusals);
-    },
+    ...held, record: mortal(held.record, 'before record', 'record'), recordAttempt: mortal(held.recordAttempt, 'before replacement', 'replacement'),
+    markBroadcast: mortal(held.markBroadcast, 'broadcast', 'marked'), markOver: mortal(held.markOver, 'before over', 'over'),
+    publish: mortal(held.publish), refuse: mortal(held.refuse),
   };
 }
 

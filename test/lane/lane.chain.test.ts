@@ -4,7 +4,7 @@ import { keccak256, Wallet } from 'ethers';
 import type { LaneRequest } from '../../command/lane/requests.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { CONFIRMATIONS, laneWorld, TARGET } from '../harness/lane-world.js';
-import { answering } from '../support/rpc-proxy.js';
+import { answering } from '../support/proxies.js';
 
 describe('chain: lane', () => {
   const on = laneWorld();

@@ -4,7 +4,7 @@ import { createLane } from '../../command/lane/lane.js';
 import type { Lane } from '../../command/lane/lane-options.js';
 import type { LaneTransaction } from '../../command/lane/open-transactions.js';
 import type { HeldLane } from '../../command/lane/outbox.js';
-import { turnsUntil } from '../support/turns-until.js';
+import { turnsUntil } from '../support/until.js';
 
 const RAW = { first: '0xf1', hash: `0x${'f1'.repeat(32)}` };
 const stuck: LaneTransaction = {

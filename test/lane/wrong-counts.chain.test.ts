@@ -4,7 +4,7 @@ import { createRpc } from '../../command/chain/rpc.js';
 import type { LanePolicy } from '../../command/lane/lane-options.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { laneWorld } from '../harness/lane-world.js';
-import { answering } from '../support/rpc-proxy.js';
+import { answering } from '../support/proxies.js';
 
 describe('chain: lane and wrong counts', function () {
   this.timeout(120_000);

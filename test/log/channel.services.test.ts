@@ -1,7 +1,7 @@
 /** A channel over a real Postgres: what reaches whom, what is sent once, and what happens without a connection. */
 import assert from 'node:assert/strict';
 import { createChannel, type Channel, type ChannelOptions } from '../../engine/log/postgres/channel.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
 

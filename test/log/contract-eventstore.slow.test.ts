@@ -7,9 +7,8 @@ import {
 } from '@grpc/grpc-js';
 import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
 import { openLog } from '../../engine/log/open-log.js';
-import { REAL_EVENTSTORE_URL, testEventStore } from '../support/eventstore-log.js';
-import type { FaultyLink } from '../support/faulty-link.js';
-import { startTcpProxy, type Fate } from '../support/tcp-proxy.js';
+import { REAL_EVENTSTORE_URL, testEventStore } from '../support/eventstore-process.js';
+import { startTcpProxy, type Fate, type FaultyLink } from '../support/proxies.js';
 import { within } from '../support/until.js';
 import { logContract } from './contract.js';
 

@@ -3,9 +3,8 @@ import { AttemptFailed } from '../../engine/log/appender.js';
 import {
   createMemoryLog, createMemoryStore, type MemoryLogOptions, type MemoryLink,
 } from '../../engine/log/memory/memory-log.js';
-import type { FaultyLink } from '../support/faulty-link.js';
+import type { Fate, FaultyLink } from '../support/proxies.js';
 import { placed } from '../support/log-records.js';
-import type { Fate } from '../support/tcp-proxy.js';
 import { logContract, type ContractStore } from './contract.js';
 
 function createMemoryLink(): FaultyLink & { readonly link: MemoryLink } {

@@ -1,10 +1,9 @@
 /** The log in Postgres keeps the log's contract. */
 import { openLog } from '../../engine/log/open-log.js';
-import type { FaultyLink } from '../support/faulty-link.js';
+import { startTcpProxy, type Fate, type FaultyLink } from '../support/proxies.js';
 import { placed } from '../support/log-records.js';
 import { testDatabase } from '../support/postgres.js';
 import { onDatabase } from '../support/sql.js';
-import { startTcpProxy, type Fate } from '../support/tcp-proxy.js';
 import { logContract } from './contract.js';
 
 /** `url` is the database's own; the log is to be opened with the returned one. */

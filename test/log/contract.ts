@@ -1,6 +1,6 @@
 /** What every adapter of the log must do, in one suite: all that the port promises, and nothing besides. */
 import type { Log } from '../../engine/log/log.js';
-import type { FaultyLink } from '../support/faulty-link.js';
+import type { FaultyLink } from '../support/proxies.js';
 import { appendContract } from './append-contract.js';
 import { followContract } from './follow-contract.js';
 import { lostRecordsContract, type Forget } from './lost-records-contract.js';

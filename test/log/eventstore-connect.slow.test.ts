@@ -10,7 +10,7 @@ import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { makeCertificate } from '../support/certificate.js';
 import { openStreams } from '../support/eventstore-streams.js';
 import { startEventStoreServer, type EventStoreServer, type EventStoreServerOptions } from '../support/eventstore-server.js';
-import { startOn } from '../support/eventstore-start.js';
+import { startOn } from '../support/eventstore-process.js';
 import { newRecords, placed, readAll, take } from '../support/log-records.js';
 
 let opened: { close(): Promise<void> }[];

@@ -4,13 +4,11 @@ import { openEventStoreLog } from '../../engine/log/eventstore/eventstore-log.js
 import { UnusableLog, type Log, type Stream } from '../../engine/log/log.js';
 import { startReplica } from '../../engine/run/replica.js';
 import { isBadConfiguration } from '../../service/exit-codes.js';
-import { administer, type EventStoreAdmin } from '../support/eventstore-admin.js';
-import { startOn } from '../support/eventstore-start.js';
-import { onFreshStreams, testEventStore } from '../support/eventstore-log.js';
+import { onFreshStreams, testEventStore, administer, startOn, type EventStoreAdmin } from '../support/eventstore-process.js';
 import { startEventStoreServer } from '../support/eventstore-server.js';
 import { newRecord, newRecords, placed, readAll } from '../support/log-records.js';
 import { crowd } from '../support/random-commands.js';
-import { history } from '../support/restarted-engines.js';
+import { history } from '../support/watched-histories.js';
 
 const WRITES: readonly Stream[] = ['commands', 'outcomes'];
 const check = (log: Log, writes = WRITES): Promise<void> => log.check!({ writes, timeoutMs: 5_000 });

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { openEventStoreLog, type EventStoreLogOptions } from '../../engine/log/eventstore/eventstore-log.js';
 import { LogRefused, LogUnavailable, type Log, type Stream } from '../../engine/log/log.js';
-import { startOn } from '../support/eventstore-start.js';
-import { startEventStoreProcess } from '../support/eventstore-process.js';
+import { startEventStoreProcess, startOn } from '../support/eventstore-process.js';
 import { startEventStoreServer, type EventStoreServer, type EventStoreServerOptions } from '../support/eventstore-server.js';
 import { newRecords, placed, take } from '../support/log-records.js';
-import { startTcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy } from '../support/proxies.js';
 import { until, within } from '../support/until.js';
 
 const WRITES: readonly Stream[] = ['commands', 'outcomes'];

@@ -6,12 +6,11 @@ import { connectEventStore } from '../../engine/log/eventstore/client.js';
 import { openEventStoreLog, type EventStoreLogOptions } from '../../engine/log/eventstore/eventstore-log.js';
 import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
 import { LogUnavailable, UnusableLog, type Log, type LogRecord, type NewRecord } from '../../engine/log/log.js';
-import { throughPort } from '../support/eventstore-log.js';
-import { startEventStoreProcess, startTestServer, type EventStoreProcess } from '../support/eventstore-process.js';
-import type { ServerFault } from '../support/eventstore-faults.js';
+import { throughPort, startEventStoreProcess, startTestServer, type EventStoreProcess } from '../support/eventstore-process.js';
 import { startEventStoreServer, type EventStoreServer } from '../support/eventstore-server.js';
+import type { ServerFault } from '../support/eventstore-faults.js';
 import { newRecord, newRecords, placed, readAll, take, untilAnswered } from '../support/log-records.js';
-import { startTcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy } from '../support/proxies.js';
 import { until } from '../support/until.js';
 
 let handles: Log[];

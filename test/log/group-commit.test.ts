@@ -5,7 +5,7 @@ import { createGroupCommit, QueueFull, type GroupCommitOptions } from '../../eng
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { InvalidAppend, LogUnavailable, MAX_APPEND_RECORDS, MAX_RECORD_BYTES, RecordTooLarge, type Log, type NewRecord } from '../../engine/log/log.js';
 import { newRecord, newRecords, placed } from '../support/log-records.js';
-import { turnsUntil } from '../support/turns-until.js';
+import { turnsUntil } from '../support/until.js';
 
 /** How a held append ends: written and answered, written but not known, or not written. */
 type Ending = 'written' | 'unknown, written' | 'unknown, lost' | 'refused';

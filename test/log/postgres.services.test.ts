@@ -11,7 +11,7 @@ import { EARLIER_APPEND, EARLIER_SCHEMA } from '../support/earlier-log-schema.js
 import { appendAll, newRecord, newRecords, placed, take } from '../support/log-records.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
 import { until } from '../support/until.js';
 
 const WAITING_APPEND = `

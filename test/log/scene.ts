@@ -1,6 +1,6 @@
 /** What a test of the log's contract is given. */
 import type { Log } from '../../engine/log/log.js';
-import type { FaultyLink } from '../support/faulty-link.js';
+import type { FaultyLink } from '../support/proxies.js';
 
 export interface HandleOptions {
   readonly unknownAfterMs?: number;

@@ -4,7 +4,7 @@ import { getEventListeners } from 'node:events';
 import { createStandingConnection, type StandingConnection } from '../../engine/log/postgres/channel.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
 
 describe('log: a standing connection to Postgres', () => {
   let database: TestDatabase;

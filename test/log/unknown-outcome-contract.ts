@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { LogUnavailable, WrongPosition, type NewRecord } from '../../engine/log/log.js';
 import { appendAll, appendAnywhere, newRecord, newRecords, placed, readAll, take, untilAnswered } from '../support/log-records.js';
-import type { FaultyLink } from '../support/faulty-link.js';
-import type { Fate } from '../support/tcp-proxy.js';
+import type { Fate, FaultyLink } from '../support/proxies.js';
 import { until } from '../support/until.js';
 import type { Scene } from './scene.js';
 
@@ -14,6 +13,18 @@ const MANY = 5_003;
 const SOON = { unknownAfterMs: 300 };
 
 const unavailable = (outcomeUnknown: boolean) => (error: unknown) => error instanceof LogUnavailable && error.outcomeUnknown === outcomeUnknown;
+
+/** The next request is cut off, and nothing reaches the store until the link accepts. Resolves when that has happened. */
+function nextIsLost(link: FaultyLink): Promise<void> {
+  const lost = new Promise<void>((resolve) => {
+    link.met = () => {
+      link.refuse();
+      resolve();
+    };
+  });
+  link.next('cut');
+  return lost;
+}
 
 export function unknownOutcomeContract(scene: Scene): void {
   lostAnswers(scene);
@@ -113,13 +124,7 @@ function laterCalls(scene: Scene): void {
   it('gets WrongPosition when its request was lost and another batch has the position; none of its records is in the log', async () => {
     const [other, ...batch] = newRecords(3);
     const { log, link } = await scene.openFaulty();
-    const lost = new Promise<void>((resolve) => {
-      link.met = () => {
-        link.refuse();
-        resolve();
-      };
-    });
-    link.next('cut');
+    const lost = nextIsLost(link);
     const appended = assert.rejects(log.append('commands', batch, 0), WrongPosition);
     await lost;
     await scene.log.append('commands', [other!]);
@@ -171,13 +176,7 @@ function othersMeanwhile(scene: Scene): void {
     it('it is written once behind them when the request was lost', async () => {
       const batch = newRecords(3);
       const { log, link } = await scene.openFaulty();
-      const lost = new Promise<void>((resolve) => {
-        link.met = () => {
-          link.refuse();
-          resolve();
-        };
-      });
-      link.next('cut');
+      const lost = nextIsLost(link);
       const appended = log.append('commands', batch);
       await lost;
       await appendAll(scene.log, 'commands', newRecords(MANY));

@@ -2,7 +2,7 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict';
 import { createBinance } from '../../command/prices/providers/binance.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
-import { startBinance, type BinanceClient, type BinanceServer } from '../support/binance-server.js';
+import { startBinance, type BinanceClient, type BinanceServer } from '../support/price-servers.js';
 import { BOUNDARY_MS, createPriceScene, type PriceScene } from '../support/price-scene.js';
 
 describe('prices: binance', () => {

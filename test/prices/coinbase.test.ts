@@ -3,7 +3,7 @@ import { deepEqual, equal, match, rejects } from 'node:assert/strict';
 import { createCoinbase } from '../../command/prices/providers/coinbase.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
 import type { StreamTimings } from '../../command/prices/providers/standing-stream.js';
-import { startCoinbase, type CoinbaseClient, type CoinbaseServer } from '../support/coinbase-server.js';
+import { startCoinbase, type CoinbaseClient, type CoinbaseServer } from '../support/price-servers.js';
 import { BOUNDARY_MS, createPriceScene, type PriceScene } from '../support/price-scene.js';
 
 const iso = (ms: number): string => new Date(ms).toISOString();

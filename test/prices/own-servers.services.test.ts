@@ -3,11 +3,9 @@ import assert from 'node:assert/strict';
 import { id } from 'ethers';
 import { PYTH_FEEDS } from '../../command/prices/price-sources.js';
 import { pause } from '../../engine/waiting.js';
-import { startBinance, type BinanceServer } from '../support/binance-server.js';
-import { startCoinbase, type CoinbaseServer } from '../support/coinbase-server.js';
+import { startBinance, startCoinbase, startHermes, type BinanceServer, type CoinbaseServer, type HermesServer } from '../support/price-servers.js';
 import { newCommand } from '../support/commands.js';
 import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
-import { startHermes, type HermesServer } from '../support/hermes-server.js';
 
 describe('prices: servers of one\'s own', function () {
   this.timeout(60_000);

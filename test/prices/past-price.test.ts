@@ -1,7 +1,7 @@
 /** The price of a boundary from what the sources tell of the past: the first of the best source, with a witness, or none. */
 import { deepEqual } from 'node:assert/strict';
 import { pastPrice } from '../../command/prices/past-price.js';
-import { scriptedSource, type ScriptedSource } from '../support/scripted-sources.js';
+import { scriptedSource, type ScriptedSource } from '../support/price-scene.js';
 
 const T = 1_800_000_000;
 const at = (ms: number): number => T * 1_000 + ms;

@@ -1,7 +1,7 @@
 /** Which sources are made from their names, and which are skipped with which line. */
 import { deepEqual, equal, throws } from 'node:assert/strict';
 import { PYTH_FEEDS, createPriceSources, type PriceSourceOptions } from '../../command/prices/price-sources.js';
-import { startHermes } from '../support/hermes-server.js';
+import { startHermes } from '../support/price-servers.js';
 import { createPriceScene } from '../support/price-scene.js';
 
 const made = (options: Partial<PriceSourceOptions>): { names: string[]; urls: string[]; skipped: readonly string[] } => {

@@ -4,7 +4,7 @@ import { PYTH_FEEDS } from '../../command/prices/price-sources.js';
 import { createPyth, type PythOptions } from '../../command/prices/providers/pyth.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
 import type { StreamTimings } from '../../command/prices/providers/standing-stream.js';
-import { startHermes, type HermesClient, type HermesPrice, type HermesServer } from '../support/hermes-server.js';
+import { startHermes, type HermesClient, type HermesPrice, type HermesServer } from '../support/price-servers.js';
 import { BOUNDARY_MS, createPriceScene, type PriceScene } from '../support/price-scene.js';
 
 const { BTC = '', ETH = '' } = PYTH_FEEDS;

@@ -5,8 +5,8 @@ import type { RecordPrice } from '../../engine/records/commands.js';
 import { LogUnavailable, type NewRecord } from '../../engine/log/log.js';
 import type { OpenBoundary } from '../../engine/run/view.js';
 import { runRecorder, type PriceRecorder } from '../../command/prices/recorder.js';
-import { scriptedSource, type ScriptedSource } from '../support/scripted-sources.js';
-import { createWatch, type Watch } from '../support/watch.js';
+import { scriptedSource, type ScriptedSource } from '../support/price-scene.js';
+import { createWatch, type Watch } from '../support/until.js';
 
 const T = 1_800_000_000;
 const at = (ms: number): number => T * 1_000 + ms;

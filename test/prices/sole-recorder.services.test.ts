@@ -6,7 +6,7 @@ import { openRecorderSession, soleRecorder, type SoleRecorder } from '../../comm
 import { postgresStores } from '../harness/stores.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
 import { describeRecorderSession } from './recorder-session-contract.js';
 
 describe('prices: who records, in Postgres', () => {

@@ -5,7 +5,7 @@ import { testDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
 import { logOf, projectTo, randomOutcomes, readTables, rowsOf, type Rows } from '../support/projected.js';
 import { createReferenceEngine, levelKey, type ReferenceEngine, type ReferenceFill } from '../reference/engine.js';
-import { referenceCandles } from '../reference/candles.js';
+import { referenceCandles } from '../reference/derived-rows.js';
 import { referencePositions, referenceSettlements } from '../reference/positions.js';
 
 const LENGTH = 2_000;

@@ -5,7 +5,7 @@ import { recordId } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
 import { events as eventsOf, streamEvents, type EventsParams } from '../../query/history/events.js';
 import { createTurns } from '../../query/turns.js';
-import { recordedHistory as history } from '../support/recorded-history.js';
+import { recordedHistory as history } from '../support/feed-history.js';
 
 const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 const ownOrders = () => assert.fail('nobody asks for a trader');

@@ -4,8 +4,7 @@ import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.j
 import { createEngine } from '../../engine/run/engine.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { openReadModels } from '../../query/database.js';
-import { orderWithHistory } from '../../query/orders/order.js';
-import { orderAsPlaced } from '../../query/orders/order.js';
+import { orderWithHistory, orderAsPlaced } from '../../query/orders/order.js';
 import { testDatabase } from '../support/postgres.js';
 import { appendOutcomes, projectTo } from '../support/projected.js';
 import { createRandomCommands, crowd } from '../support/random-commands.js';

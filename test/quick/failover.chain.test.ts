@@ -7,7 +7,7 @@ import { QUICK_RULES } from '../../command/quick/quick-jobs.js';
 import { ONE, caughtUp, eventsOf, eventually, recordedEvents, settled } from '../support/exchange-on-chain.js';
 import { alice, bob } from '../harness/exchange.js';
 import { bearerToken, gaslessClient } from '../support/gasless-wallet.js';
-import { priceProviders, type PriceProviders, type Provider, type Said } from '../support/price-providers.js';
+import { priceProviders, type PriceProviders, type Provider, type Said } from '../support/price-servers.js';
 import { INTERVAL_S, quickExchange, type QuickExchange, type QuickMarket } from '../support/quick-exchange.js';
 
 const RESOLVER = new Interface(quickResolver.abi as InterfaceAbi);

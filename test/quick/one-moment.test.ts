@@ -8,7 +8,7 @@ import { createKeccak256 } from '../../command/signing/typed-data.js';
 import type { QuickMarket } from '../../engine/run/view.js';
 import { CHAIN_ID, contracts } from '../support/relay-scene.js';
 import { bytes32 } from '../support/scenario.js';
-import { turnsUntil } from '../support/turns-until.js';
+import { turnsUntil } from '../support/until.js';
 
 const T = 1_800_000_000;
 const price = (amount: string, publishedS: number) => ({ source: 'pyth', price: amount, publishedAt: publishedS * 1_000 });

@@ -4,8 +4,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import type { RelayAction } from '../../engine/records/fields.js';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { relayerErrors } from '../../service/api/relayer-errors.js';
-import { validBody, type Json } from '../support/relay-bodies.js';
-import { BOND, NOW_S, ZERO, open, relayScene, type RelayScene } from '../support/relay-scene.js';
+import { BOND, NOW_S, ZERO, open, relayScene, validBody, type RelayScene, type Json } from '../support/relay-scene.js';
 
 type Answer = readonly [status: number, error: string | RegExp];
 

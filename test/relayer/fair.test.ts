@@ -4,7 +4,7 @@ import { openRelaySender } from '../../command/relayer/sender.js';
 import type { RelayNote } from '../../command/relayer/note.js';
 import type { HeldLaneUser, TrackedRequest } from '../../command/lane/requests.js';
 import { CHAIN_ID, contracts } from '../support/relay-scene.js';
-import { turnsUntil } from '../support/turns-until.js';
+import { turnsUntil } from '../support/until.js';
 
 const HASH = `0x${'ab'.repeat(32)}`;
 

@@ -1,9 +1,9 @@
 /** A match is no free option: what the relayer does not carry away from it, and what becomes of traders who take it away themselves. */
 import assert from 'node:assert/strict';
-import { caughtUp, eventsOf, eventually, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, cancelHeaders, exchangeStack, lower as lowerCase, signedBody, type ExchangeStack } from '../harness/exchange.js';
+import { eventsOf, eventually, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
+import { alice, bob, cancelHeaders, lower as lowerCase, signedBody, type ExchangeStack } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
-import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
+import { relayedExchange, type GaslessClient } from '../support/gasless-wallet.js';
 
 const ONE = 1_000_000;
 
@@ -20,14 +20,7 @@ describe('relayer: a match is no free option', function () {
     await node.equip(bob, { shares: BigInt(40 * ONE), market: rain });
     await node.equip(alice, { usdc: BigInt(10 * ONE) });
     await node.approve(alice, BigInt(10 * ONE), node.chain.contracts.conditionalTokens);
-    const key = node.accounts[8]!;
-    exchange = await exchangeStack({}, [node.configured({ relayerKey: key.privateKey, relayer: key.address.toLowerCase() })]);
-    client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
-    await caughtUp(exchange, node);
-    await eventually('the relayer can send', async () => {
-      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ problem: string | null }] };
-      return relay.problem === null ? true : undefined;
-    });
+    ({ exchange, client } = await relayedExchange(node));
   });
   after(async () => {
     await exchange.close();

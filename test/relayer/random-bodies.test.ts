@@ -5,8 +5,7 @@ import type { RelayAction } from '../../engine/records/fields.js';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { extent, SEED } from '../support/extent.js';
 import { createRandom } from '../support/random-commands.js';
-import { validBody, type Json } from '../support/relay-bodies.js';
-import { open, relayScene, won, type RelayScene } from '../support/relay-scene.js';
+import { open, relayScene, won, validBody, type RelayScene, type Json } from '../support/relay-scene.js';
 
 /** For each endpoint. */
 const BODIES = extent({ push: 300, long: 5_000 });

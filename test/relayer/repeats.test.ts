@@ -5,8 +5,9 @@ import type { RelayAction } from '../../engine/records/fields.js';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { laneIdOf } from '../../command/relayer/note.js';
 import { createQuota, WINDOW_MS } from '../../command/relayer/quota.js';
-import { validBody } from '../support/relay-bodies.js';
-import { BOND, CHAIN_ID, NOW_S, ZERO, contracts, lowerCase, open, owner, relayScene, stranger, won, type RelayScene } from '../support/relay-scene.js';
+import {
+  BOND, CHAIN_ID, NOW_S, ZERO, contracts, lowerCase, open, owner, relayScene, stranger, won, validBody, type RelayScene,
+} from '../support/relay-scene.js';
 
 const codeOf = async (answer: Promise<unknown>): Promise<string> => answer.then(() => 'taken', (error: unknown) => {
   assert.ok(error instanceof RequestError, String(error));

@@ -1,12 +1,10 @@
 /** The relayer carries nothing that takes away what its owner's open orders and unsettled fills need. */
 import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
-import type { RelayAction } from '../../engine/records/fields.js';
-import { BUY, NO, SELL, YES } from '../../engine/records/fields.js';
+import { BUY, NO, SELL, YES, type RelayAction } from '../../engine/records/fields.js';
 import type { Commitment } from '../../engine/run/view.js';
 import { relayerErrors } from '../../service/api/relayer-errors.js';
-import { validBody, type Json } from '../support/relay-bodies.js';
-import { BOND, contracts, lowerCase, open, owner, relayScene, type RelayScene } from '../support/relay-scene.js';
+import { BOND, contracts, lowerCase, open, owner, relayScene, validBody, type RelayScene, type Json } from '../support/relay-scene.js';
 
 const hash = (n: number) => `0x${String(n).padStart(64, '0')}`;
 const buys = (cost: bigint, n = 1): Commitment => ({ orderHash: hash(n), marketId: open.marketId, side: BUY, outcome: YES, size: 2n * cost, cost });

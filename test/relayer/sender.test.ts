@@ -8,7 +8,7 @@ import { openRelaySender } from '../../command/relayer/sender.js';
 import type { RelayNote } from '../../command/relayer/note.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type TrackedRequest } from '../../command/lane/requests.js';
 import { CHAIN_ID, contracts } from '../support/relay-scene.js';
-import { turnsUntil } from '../support/turns-until.js';
+import { turnsUntil } from '../support/until.js';
 
 const requestId = `0x${'77'.repeat(32)}`;
 const note: RelayNote = { requestId, action: 'ctf-approval', owner: `0x${'11'.repeat(20)}`, goals: [], nonces: [['owner', '0']], fromBlock: 1 };

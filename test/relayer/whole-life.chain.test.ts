@@ -7,8 +7,8 @@ import { GAS_CEILINGS } from '../../command/relayer/plan.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { assertEndingsAreAudited } from '../support/ended-relays.js';
-import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
-import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
+import { type ExchangeStack } from '../harness/exchange.js';
+import { bearerToken, relayedExchange, type GaslessClient } from '../support/gasless-wallet.js';
 
 const USDC = 1_000_000n;
 const BOND = 10n * USDC;
@@ -29,14 +29,7 @@ describe('relayer: a market\'s whole life without gas', function () {
     rain = await node.createMarket({ question: 'Will it rain?', expiration, bond: BOND });
     sun = await node.createMarket({ question: 'Will the sun shine?', expiration, bond: BOND });
     for (const wallet of [ann, ben]) await node.mint(wallet, 1_000n * USDC);
-    const key = node.accounts[8]!;
-    exchange = await exchangeStack({}, [node.configured({ relayerKey: key.privateKey, relayer: key.address.toLowerCase() })]);
-    client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
-    await caughtUp(exchange, node);
-    await eventually('the relayer can send', async () => {
-      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ problem: string | null }] };
-      return relay.problem === null ? true : undefined;
-    });
+    ({ exchange, client } = await relayedExchange(node));
   });
   after(async () => {
     await exchange.close();

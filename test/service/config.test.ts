@@ -1,7 +1,6 @@
 /** The settings: defaults, every fault at once, secrets kept, what the development stack may do. */
 import assert from 'node:assert/strict';
-import type { ConfigError } from '../../service/config.js';
-import { logUrlOf, parseConfig, publicConfig, settingsHelp, settingsMarkdown } from '../../service/config.js';
+import { logUrlOf, parseConfig, publicConfig, settingsHelp, settingsMarkdown, type ConfigError } from '../../service/config.js';
 import { removedSettings } from '../../service/removed-settings.js';
 import { isLoopback } from '../../service/settings.js';
 

@@ -1,7 +1,7 @@
 /** Fills that another operator's transaction has settled, in a block that the history has not come to: the worker asks the chain, and waits. */
 import { deepEqual, match } from 'node:assert/strict';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
+import { startRpcProxy, type RpcProxy } from '../support/proxies.js';
 import { BUY, SELL, USDC, walletOf } from '../support/settlement-contracts.js';
 import { fundTraders, ofType, settlementWorld, startSettlement, type SettlementProcess, type SettlementWorld } from '../harness/settlement-world.js';
 

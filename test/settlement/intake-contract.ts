@@ -5,7 +5,7 @@ import { NOTHING_WAITS, Overtaken, type QueuedFill, type SettlementStore } from 
 import { OutboxUnavailable } from '../../command/lane/requests.js';
 import type { StandBy } from '../../engine/reactor.js';
 import type { PartitionPosition } from '../../command/feed/sequence.js';
-import { createHistory, digestAt, marketIn, spokenFeed } from '../support/fill-feed.js';
+import { createHistory, digestAt, marketIn, spokenFeed } from '../support/feed-history.js';
 import { createIntakes, dueFills, logOf, shown, shows, type Intakes } from './running-intake.js';
 import { until } from '../support/until.js';
 

@@ -4,8 +4,8 @@ import type { SettlementStore } from '../../command/settlement/store.js';
 import { OutboxUnavailable } from '../../command/lane/requests.js';
 import { createDatabase } from '../harness/memory/database.js';
 import { createIntakeTables, openMemoryStore } from '../harness/memory/intake.js';
-import { createHistory, marketIn, spokenFeed } from '../support/fill-feed.js';
-import { turnsUntil } from '../support/turns-until.js';
+import { createHistory, marketIn, spokenFeed } from '../support/feed-history.js';
+import { turnsUntil } from '../support/until.js';
 import { createIntakes, shows, type Intakes, type RunningIntake } from './running-intake.js';
 
 const red = marketIn(2);

@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
-import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
+import { answering, startRpcProxy, type RpcProxy } from '../support/proxies.js';
 import { BUY, SELL, USDC, walletOf } from '../support/settlement-contracts.js';
 import {
   assertEachSettledOnce, fundTraders, settlementWorld, startIndexer, startSettlement,

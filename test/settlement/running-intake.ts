@@ -4,7 +4,7 @@ import { runIntake, type Intake, type IntakeOptions } from '../../command/settle
 import { type QueuedFill, type SettlementStore } from '../../command/settlement/store.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { encodeOutcome } from '../../engine/records/codec.js';
-import { digestAt } from '../support/fill-feed.js';
+import { digestAt } from '../support/feed-history.js';
 import { appendAll, newRecord } from '../support/log-records.js';
 import { until } from '../support/until.js';
 

@@ -8,12 +8,10 @@ import { createRelayClients } from './relays/clients.js';
 import type { HistoryCounts } from './invariants/history.js';
 import { inspect, InvariantBroken, type Inspector } from './invariants/world.js';
 import { Exchange, PROCESSES } from './world/exchange.js';
-import { createStrikes, type Fault } from './world/faults.js';
+import { createStrikes, createTrace, clearUp, type Fault } from './world/weather.js';
 import { createPriceWorld } from './prices/price-world.js';
 import { createWorldParts, type Tools, type WorldParts } from './world/parts.js';
 import { installVirtualTime } from './world/time.js';
-import { createTrace } from './world/trace.js';
-import { clearUp } from './world/weather.js';
 
 export interface RunOptions {
   readonly tools: Tools;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { runSeed } from './run.js';
 import { FAILED_SEEDS } from './failed-seeds.js';
-import { FAULTS, type Fault } from './world/faults.js';
+import { FAULTS, type Fault } from './world/weather.js';
 import { prepareTools, type Tools } from './world/parts.js';
 
 /** How many fresh seeds; SIM_SEEDS sets another number for a long search. */

@@ -1,7 +1,6 @@
 /** The catalogue's markets come to be on a chain, each once: over restarts, crashes on the way, and others who were first. */
 import assert from 'node:assert/strict';
-import type { Rpc } from '../../command/chain/chain.js';
-import { ChainUnavailable } from '../../command/chain/chain.js';
+import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { Interface, type InterfaceAbi } from 'ethers';

@@ -11,7 +11,7 @@ import { chainsOf } from '../../service/chains-of.js';
 import { startDevelopmentChain, type DevelopmentChain } from '../../stack/chain/development.js';
 import { devChainsFile } from '../../stack/chain/dev-chains-file.js';
 import { parseConfig } from '../../service/config.js';
-import { rpcTo } from '../support/json-rpc.js';
+import { rpcTo } from '../support/proxies.js';
 
 describe('chains file of the development chain', () => {
   let home: string;

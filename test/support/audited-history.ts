@@ -1,4 +1,5 @@
 /** A signed history with the chain that it settled on, both in memory, for audits that are to pass and for those who tamper with it. */
+import { ok } from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { Interface, SigningKey, computeAddress, id, type InterfaceAbi } from 'ethers';
 import type { RawChainEvent } from '../../command/chain/block-range.js';
@@ -9,15 +10,19 @@ import {
 } from '../../command/signing/typed-data.js';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
-import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
+import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { checkedRecordId, encodeCommand, recordId, formatDigest } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import { toHex } from '../../engine/records/hex.js';
 import { createEngine, type Step } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
+import type { AuditOptions } from '../../tools/audit/audit-options.js';
+import { audit } from '../../tools/audit/audit.js';
+import type { Difference } from '../../tools/audit/difference.js';
 import { factId } from '../../tools/audit/records/record-ids.js';
+import type { AuditReport } from '../../tools/audit/report.js';
 import type { DescribedExchange } from '../../tools/audit/source/described.js';
 import type { AuditSource } from '../../tools/audit/source/source.js';
 import { newCommand } from './commands.js';
@@ -34,7 +39,7 @@ export const auditedChain: Chain = {
   chainId: CHAIN_ID, name: 'Test chain', testnet: true, confirmations: 0, startBlock: 1, contracts, domainName: 'Audited', exposureCheck: false,
 };
 export const domain: OrderDomain = { name: 'Audited', version: '1', chainId: CHAIN_ID, verifyingContract: contracts.settlement };
-export const described: DescribedExchange = { cancelAuth: 'required', domains: [domain], chains: [auditedChain], answer: null };
+const described: DescribedExchange = { cancelAuth: 'required', domains: [domain], chains: [auditedChain], answer: null };
 
 /** One line of the history in its parts. */
 export interface HistoryRecord {
@@ -297,4 +302,28 @@ export function nodeOf(events: readonly RawChainEvent[], blocks: number): Rpc {
     }
   };
   return { chainId: CHAIN_ID, request: <T>(method: string, params: readonly unknown[]) => Promise.resolve(answer(method, params) as T) };
+}
+
+interface AuditedAs extends Omit<Partial<AuditOptions>, 'rpcs'> {
+  /** What the history says instead. */
+  readonly records?: readonly HistoryRecord[];
+  /** What the chain says instead. */
+  readonly events?: readonly RawChainEvent[];
+  /** The node; null: no node is given. */
+  readonly node?: Rpc | null;
+}
+
+/** The report on a history, without signatures unless threads are given. */
+export async function auditOf(history: AuditedHistory, given: AuditedAs = {}): Promise<AuditReport> {
+  const { records = history.records, events = history.chainEvents, node = nodeOf(events, history.blocks), ...options } = given;
+  return await audit({
+    source: sourceOf(linesOfHistory(records)), threads: 0, patienceMs: 0, ...node === null ? {} : { rpcs: new Map([[CHAIN_ID, node]]) }, ...options,
+  });
+}
+
+/** The difference that the audit must find. */
+export async function differenceOf(history: AuditedHistory, given: AuditedAs = {}): Promise<Difference> {
+  const { difference, passed } = await auditOf(history, given);
+  ok(difference !== null && !passed, 'nothing was found');
+  return difference;
 }

@@ -1,7 +1,7 @@
 /** The chain of a crash test, which outlives the service: traders with and without means, and what they do there by themselves meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Wallet, ZeroHash, id, type HDNodeWallet } from 'ethers';
-import { rpcTo } from './json-rpc.js';
+import { rpcTo } from './proxies.js';
 import { deployedChain, testAccounts, type DeployedChain, type DeployedMarket } from './deployed-chain.js';
 import { extent } from './extent.js';
 import { until } from './until.js';

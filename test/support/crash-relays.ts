@@ -5,7 +5,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { concat, keccak256 } from 'ethers';
-import { crashDelivery, type DeliveryParts } from './crash-delivery.js';
+import { crashDelivery, type DeliveryParts } from './crash-traders.js';
 import type { CrashChain, CrashTrader } from './crash-chain.js';
 import { MAX_UINT256, type DeployedMarket } from './deployed-chain.js';
 import type { SignedMessage } from '../../tools/demo/signed-requests.js';

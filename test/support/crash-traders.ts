@@ -1,13 +1,66 @@
 /** Traders who send orders and cancels to a service that dies all the time, each again until it is answered, and note what they were told. */
 import { equal } from 'node:assert/strict';
+import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Signature, TypedDataEncoder, ZeroAddress } from 'ethers';
 import { cancelTypes, orderTypes, permitTypes } from '../../command/signing/typed-data.js';
-import { crashDelivery, type DeliveryParts } from './crash-delivery.js';
-import { extent } from './extent.js';
-import type { Answer } from './gasless-wallet.js';
-import { createRandom } from './random-commands.js';
 import type { CrashChain, CrashTrader, Means } from './crash-chain.js';
+import { extent } from './extent.js';
+import type { Answer, WalletRequest } from './gasless-wallet.js';
+import { createRandom } from './random-commands.js';
+import { until } from './until.js';
+
+/** Longer than any disaster lasts. */
+const ANSWER_S = 240;
+
+export interface DeliveryParts {
+  /** Where the service is at present, or will be. */
+  readonly url: () => Promise<string>;
+  /** Is told every answer, also those after which the request is sent again. */
+  readonly answered?: ((asked: WalletRequest, answer: Answer) => void) | undefined;
+}
+
+export function crashDelivery({ url, answered }: DeliveryParts) {
+  const agent = new Agent({ keepAlive: true });
+  let repeats = 0;
+  return {
+    /** How many were sent again because the service died before it answered. */
+    repeats: () => repeats,
+    deliver(asked: WalletRequest): Promise<Answer> {
+      return until(`an answer to ${asked.method} ${asked.path} that is not 503`, async () => {
+        try {
+          const answer = await ask(agent, await url(), asked);
+          answered?.(asked, answer);
+          return answer.status !== 503 && answer;
+        } catch (error) {
+          // The connection's errors have codes.
+          if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+          repeats++;
+          return undefined;
+        }
+      }, ANSWER_S);
+    },
+  };
+}
+
+/** By node's own client: fetch hides which errors are the connection's. */
+function ask(agent: Agent, url: string, { method, path, body, headers }: WalletRequest): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sized = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+    const sent = request(url + path, { agent, method, headers: { ...sized, ...headers } }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => { text += chunk; });
+      response.on('error', reject);
+      response.on('end', () => {
+        const headers = new Headers(response.headers as Record<string, string>);
+        resolve({ status: response.statusCode!, headers, body: JSON.parse(text) as unknown });
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
 
 /** An order that was taken, as its trader was told. */
 export interface Acknowledged {
@@ -35,14 +88,14 @@ export interface CrashTraders {
   repeat(orderHash: string): Promise<{ readonly told: Acknowledged; readonly isRepeat: boolean }>;
 }
 
-export interface SignedOrder {
+interface SignedOrder {
   readonly trader: CrashTrader;
   readonly order: Readonly<Record<string, unknown>> & { readonly marketId: string };
   readonly orderHash: string;
   readonly body: string;
 }
 
-export interface CrashTradersParts extends DeliveryParts {
+interface CrashTradersParts extends DeliveryParts {
   readonly chain: CrashChain;
   readonly seed: number;
   /** The longest pause between two requests of a trader. */

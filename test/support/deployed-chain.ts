@@ -1,17 +1,16 @@
 /** A chain for tests with the contracts on it, wallets with means, and what tests do there besides what they test. */
 import { HDNodeWallet, Interface, Mnemonic, ZeroHash, id, type InterfaceAbi, type JsonRpcProvider } from 'ethers';
+import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
 import type { Chain } from '../../command/chain/chain.js';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { DISPUTE_WINDOW_S } from '../../command/chain/chain-check.js';
 import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import { deployContracts, type DeployedContracts } from '../../stack/chain/deploy-contracts.js';
 import { chainOf } from './chain-settings.js';
-import { TEST_CHAIN_ID } from './chain.js';
-import { chainWithContracts } from './contracts-state.js';
+import { TEST_CHAIN_ID, chainWithContracts } from './chain.js';
 
 export interface DeployedMarket {
   readonly marketId: string;
@@ -33,7 +32,7 @@ export interface Receipt {
   readonly logs: readonly { readonly address: string; readonly topics: readonly string[]; readonly data: string; readonly logIndex: string }[];
 }
 
-export interface Account { readonly address: string }
+interface Account { readonly address: string }
 
 /** A chain's node, and how a test's accounts get ether and send there. */
 export interface ActingNode {
@@ -181,4 +180,37 @@ function actionsOn(node: ActingNode, { contracts }: Chain, operator: Account) {
 
 function word(value: bigint): string {
   return `0x${value.toString(16).padStart(64, '0')}`;
+}
+
+const settling = new Interface(settlement.abi as InterfaceAbi);
+
+/** An order as the settlement contract takes it: to buy 5 YES at 0.5. */
+export function orderOf({ marketId }: DeployedMarket, { address: trader }: Account, nonce: bigint) {
+  return {
+    marketId, trader, side: 0n, outcome: 0n, price: 500_000n, size: 5n, nonce, expiration: 2n ** 40n, makerFeeRecipient: `0x${'0'.repeat(40)}`,
+  };
+}
+
+export interface AnchoredBatch {
+  readonly market: DeployedMarket;
+  /** The fill's number. */
+  readonly seq: bigint;
+  readonly position: bigint;
+  readonly digest: string;
+  /** Whose key sends it; default: the operator. */
+  readonly from?: Account;
+}
+
+/** Sends the batch; resolves with its transaction's hash. */
+export async function sendAnchoredBatch(node: DeployedChain, batch: AnchoredBatch): Promise<string> {
+  const { market, seq, position, digest, from = node.operator } = batch;
+  const buy = orderOf(market, node.accounts[1]!, 1n);
+  const sell = { ...orderOf(market, node.accounts[2]!, 1n), side: 1n };
+  const fill = { seq, buyIndex: 0n, sellIndex: 1n, price: 500_000n, size: 5n };
+  const data = settling.encodeFunctionData('settleBatch', [[buy, sell], ['0x', '0x'], [], [fill], position, digest]);
+  // An estimate of the gas would find the least with which the transaction succeeds: enough to leave the fill undone.
+  const request = { from: from.address, to: node.chain.contracts.settlement, data, gas: '0x4c4b40' };
+  const { status, transactionHash } = await node.rpc('eth_sendTransactionSync', [request]) as Receipt;
+  if (status !== '0x1') throw new Error(`the batch of ${from.address} reverted`);
+  return transactionHash;
 }

@@ -7,7 +7,9 @@ import { settlement } from '../../contracts-abi/settlement.js';
 import type { ConfiguredChain } from '../../command/chain/configured-chain.js';
 import type { IndexerState } from '../../command/indexer/role-state.js';
 import type { SettlementState } from '../../command/settlement/role-state.js';
-import { MAX_UINT256, deployedChain, type ContractsChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket } from './deployed-chain.js';
+import {
+  MAX_UINT256, deployedChain, type ContractsChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket,
+} from './deployed-chain.js';
 import type { ExchangeStack, Fields } from '../harness/exchange.js';
 import { until } from './until.js';
 

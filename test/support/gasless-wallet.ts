@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { issueToken } from '../../service/access/issue-token.js';
 import { openTokenStore } from '../../service/access/token-store.js';
 import type { Scope } from '../../service/api/scopes.js';
+import { exchangeStack } from '../harness/exchange.js';
+import { caughtUp, eventually, type TradedChain } from './exchange-on-chain.js';
 import { bodiesSignedBy, requestSigner, type SignedMessage, type ApiSigningChain } from '../../tools/demo/signed-requests.js';
 
 interface ConfigChain extends ApiSigningChain {
@@ -48,6 +50,19 @@ export interface GaslessClientParts {
   readonly ask: (asked: WalletRequest) => Promise<Answer>;
   /** ConfigChain of each message that is signed. */
   readonly signed?: (message: SignedMessage) => void;
+}
+
+/** A whole exchange on the chain with a relayer, and a client of it, once the relayer can send. */
+export async function relayedExchange(node: TradedChain) {
+  const key = node.accounts[8]!;
+  const exchange = await exchangeStack({}, [node.configured({ relayerKey: key.privateKey, relayer: key.address.toLowerCase() })]);
+  const client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
+  await caughtUp(exchange, node);
+  await eventually('the relayer can send', async () => {
+    const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ problem: string | null }] };
+    return relay.problem === null ? true : undefined;
+  });
+  return { exchange, client };
 }
 
 export function gaslessClient({ url, token }: { readonly url: string; readonly token: string }) {

@@ -10,7 +10,7 @@ import { keepAlive } from '../../stack/keep-alive.js';
 import { readOutput } from '../../stack/process-output.js';
 import { testAccounts, withContracts, type ActingNode, type DeploymentOptions, type Receipt } from './deployed-chain.js';
 import { eventually, withSettler } from './exchange-on-chain.js';
-import { rpcTo } from './json-rpc.js';
+import { rpcTo } from './proxies.js';
 
 /** The chain id of every development chain of geth's. */
 export const GETH_CHAIN_ID = 1_337;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawnGuarded } from '../../stack/guarded-process.js';
 import { keepAlive } from '../../stack/keep-alive.js';
-import { isRunning } from './process-table.js';
+import { isRunning } from './test-machine.js';
 import { readOutput, type ChildWithOutput } from '../../stack/process-output.js';
 import { kafkaJars, kafkaVersion, missing, runProgram } from './kafka-jars.js';
 

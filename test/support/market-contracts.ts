@@ -1,15 +1,17 @@
-/** The contracts of markets and their resolution on a chain of their own, and what tests do to them: send, read, be refused, let time pass. */
+/** The contracts of markets and their resolution on a chain of their own, and what tests do to them: send, sign, read, be refused, let time pass. */
 import { inspect } from 'node:util';
-import { HDNodeWallet, Interface, Result, getCreateAddress, type InterfaceAbi } from 'ethers';
+import {
+  HDNodeWallet, Interface, Result, getCreateAddress, Signature, TypedDataEncoder, id, recoverAddress, type InterfaceAbi, type TypedDataField,
+} from 'ethers';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { market as marketArtifact } from '../../contracts-abi/market.js';
 import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
-import type { TestChain } from './chain.js';
-import { chainWithContracts } from './contracts-state.js';
+import { chainWithContracts, TEST_CHAIN_ID, type TestChain } from './chain.js';
 
 export interface Target {
   readonly name: string;
@@ -25,7 +27,7 @@ export interface ContractEvent {
 }
 
 /** What a call is refused with; no name when it reverts without a reason. */
-export interface Refusal {
+interface Refusal {
   readonly error: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
@@ -199,4 +201,100 @@ function plain(value: unknown): unknown {
 function revertData(error: unknown): string | undefined {
   const { data, info, error: inner } = error as { data?: unknown; info?: { error?: { data?: unknown } }; error?: { data?: unknown } };
   return [data, inner?.data, info?.error?.data].find((candidate): candidate is string => typeof candidate === 'string' && candidate.startsWith('0x'));
+}
+
+export const BOND = 20n * USDC;
+export const FAR = 2n ** 64n;
+/** A permit that is none. */
+export const NO_PERMIT: BondPermit = { deadline: 0n, v: 0, r: `0x${'00'.repeat(32)}`, s: `0x${'00'.repeat(32)}` };
+
+const PROPOSE = fields('ProposeResolution', 'address market,address proposer,bool outcome,uint256 bond,uint256 nonce,uint256 deadline');
+const SETTLE = fields('SettleMarket', 'address market,address settler,uint8 winningOutcome,uint256 nonce,uint256 deadline');
+const PERMIT = fields('Permit', 'address owner,address spender,uint256 value,uint256 nonce,uint256 deadline');
+
+/** The types' strings as EIP-712 hashes them. */
+export const TYPES = {
+  propose: TypedDataEncoder.from(PROPOSE).encodeType('ProposeResolution'), settle: TypedDataEncoder.from(SETTLE).encodeType('SettleMarket'),
+};
+
+interface ProposeFields { market: string; proposer: string; outcome: boolean; bond: bigint; nonce: bigint; deadline: bigint }
+interface SettleFields { market: string; settler: string; winningOutcome: number; nonce: bigint; deadline: bigint }
+interface PermitFields { owner: string; spender: string; value: bigint; nonce: bigint; deadline: bigint }
+
+interface ProposalOptions {
+  readonly outcome?: boolean;
+  readonly deadline?: bigint;
+  readonly bondPermit?: BondPermit;
+  readonly signed?: Partial<ProposeFields>;
+}
+
+type Signer = Pick<HDNodeWallet, 'address' | 'signTypedData'>;
+
+interface BondPermit { readonly deadline: bigint; readonly v: number; readonly r: string; readonly s: string }
+
+export function signedResolutions({ oracleResolver, usdc, read }: Pick<MarketContracts, 'oracleResolver' | 'usdc' | 'read'>) {
+  const domain = { name: 'OracleResolver', version: '1', chainId: TEST_CHAIN_ID, verifyingContract: oracleResolver.address };
+  const stablecoin = { name: 'USD Coin (test)', version: '2', chainId: TEST_CHAIN_ID, verifyingContract: usdc.address };
+  const sign = async (wallet: Signer, types: Record<string, TypedDataField[]>, message: object, of = domain) =>
+    Signature.from(await wallet.signTypedData(of, types, message as Record<string, unknown>));
+  /** The key's nonce of an account, for a market. */
+  const nonceOf = async (account: string, market: Target): Promise<bigint> => {
+    const key = await read(oracleResolver, 'nonceKey', [await read(market, 'marketId')]);
+    return await read(oracleResolver, 'nonces(address,uint192)', [account, key]) as bigint;
+  };
+  return {
+    domain, nonceOf,
+
+    /** Arguments of proposeWithSig; `signed` changes what is signed, not what is sent. */
+    async proposal(wallet: Signer, market: Target, options: ProposalOptions = {}) {
+      const { outcome = true, deadline = FAR, bondPermit = NO_PERMIT, signed = {} } = options;
+      const message: ProposeFields = {
+        market: market.address, proposer: wallet.address, outcome, bond: BOND, nonce: await nonceOf(wallet.address, market), deadline, ...signed,
+      };
+      const { v, r, s } = await sign(wallet, PROPOSE, message);
+      return [market.address, wallet.address, outcome, deadline, v, r, s, bondPermit] as Arguments;
+    },
+
+    /** Arguments of settleWithSig; `signed` changes what is signed, not what is sent. */
+    async settlement(wallet: Signer, market: Target, { winningOutcome = 0, deadline = FAR, signed = {} as Partial<SettleFields> } = {}) {
+      const message: SettleFields = {
+        market: market.address, settler: wallet.address, winningOutcome, nonce: await nonceOf(wallet.address, market), deadline, ...signed,
+      };
+      const { v, r, s } = await sign(wallet, SETTLE, message);
+      return [market.address, wallet.address, winningOutcome, deadline, v, r, s] as Arguments;
+    },
+
+    async bondPermit(wallet: Signer, { value = BOND, deadline = FAR } = {}): Promise<BondPermit> {
+      const nonce = await read(usdc, 'nonces', [wallet.address]) as bigint;
+      const message: PermitFields = { owner: wallet.address, spender: oracleResolver.address, value, nonce, deadline };
+      const { v, r, s } = await sign(wallet, PERMIT, message, stablecoin);
+      return { deadline, v, r, s };
+    },
+
+    /** Who a contract takes for the signer when it hashes these fields. */
+    proposerOf(message: ProposeFields, [, , , , v, r, s]: Arguments): string {
+      return recoverAddress(TypedDataEncoder.hash(domain, PROPOSE, message), { v: v as number, r: r as string, s: s as string });
+    },
+    settlerOf(message: SettleFields, [, , , , v, r, s]: Arguments): string {
+      return recoverAddress(TypedDataEncoder.hash(domain, SETTLE, message), { v: v as number, r: r as string, s: s as string });
+    },
+  };
+}
+
+/** A market that expires now, and who proposes, disputes and settles; the oracle may take this much of the disputer's collateral. */
+export async function expiringMarket(
+  contracts: MarketContracts, { question, allowance = 10n * BOND }: { readonly question: string; readonly allowance?: bigint },
+) {
+  const [proposer, disputer, settler] = contracts.traders;
+  const expiration = await contracts.now() + 1_000;
+  const events = await contracts.send(contracts.admin, contracts.factory, 'createMarket', [id(question), 'Will it rain?', 'In Bergen.', 3, expiration, BOND]);
+  const { market, marketId } = events.find(({ event }) => event === 'MarketCreated')!.args as { market: string; marketId: string };
+  await contracts.send(disputer, contracts.usdc, 'approve', [contracts.oracle.address, allowance]);
+  await contracts.timeIs(expiration);
+  return { signed: signedResolutions(contracts), proposer, disputer, settler, market: targetAt('Market', market, marketArtifact), marketId, expiration };
+}
+
+/** `address a,bool b` as ethers wants it. */
+function fields(name: string, members: string): Record<string, TypedDataField[]> {
+  return { [name]: members.split(',').map((member) => ({ type: member.split(' ')[0]!, name: member.split(' ')[1]! })) };
 }

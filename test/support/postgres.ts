@@ -12,7 +12,7 @@ import { openSession } from '../../projections/database.js';
 import { createReadModels, grantReader, READ_MODELS } from '../../projections/schema.js';
 import { openTokenStore } from '../../service/access/token-store.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
-import { isRunning } from './process-table.js';
+import { isRunning } from './test-machine.js';
 import { onDatabase } from './sql.js';
 
 interface PostgresCluster {

@@ -14,8 +14,7 @@ import { createReferenceEngine, type ReferenceEngine } from '../reference/engine
 import { appendAll } from './log-records.js';
 import { onDatabase } from './sql.js';
 import { createRandomCommands, crowd, createDice, traderAddress, txHash } from './random-commands.js';
-import { withOrderControl } from './random-orders.js';
-import { relayActions } from './random-relays.js';
+import { relayActions, withOrderControl } from './random-requests.js';
 
 const NOBODY = `0x${'0'.repeat(40)}`;
 /** Ids of transactions and assertions that the commands' own never are. */

@@ -8,8 +8,8 @@ import type { RelayerState } from '../../command/relayer/role-state.js';
 import type { DeployedMarket } from './deployed-chain.js';
 import { FACTORY, caughtUp, eventually, readiness, recordedEvents, tradedChain, type TradedChain } from './exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
-import { startHermes, type HermesServer } from './hermes-server.js';
-import { startRpcProxy } from './rpc-proxy.js';
+import { startHermes, type HermesServer } from './price-servers.js';
+import { startRpcProxy } from './proxies.js';
 import { testMachine, type TestMachine } from './test-machine.js';
 
 export const INTERVAL_S = 900;

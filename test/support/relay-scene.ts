@@ -1,18 +1,18 @@
-/** A relayer on a chain that is made up: what its contracts would answer is in one object, which tests change. */
+/** A relayer on a chain that is made up, where tests change what its contracts would answer, and signed request bodies for every action. */
 import { Wallet, id } from 'ethers';
-import { RequestError } from '../../engine/records/errors.js';
-import type { RelayAction } from '../../engine/records/fields.js';
-import type { Commitment } from '../../engine/run/view.js';
 import { encodeCall, type ContractCall } from '../../command/chain/abi.js';
 import type { ChainReads } from '../../command/chain/chain-reads.js';
-import type { CheckedRequest, EndedRelay, RelaySender } from '../../command/relayer/sender.js';
 import type { RelayNote } from '../../command/relayer/note.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type Relay, type Relayed } from '../../command/relayer/relayer.js';
+import type { CheckedRequest, EndedRelay, RelaySender } from '../../command/relayer/sender.js';
 import { prepareAction, type Message } from '../../command/signing/action-digest.js';
 import { createKeccak256 } from '../../command/signing/typed-data.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
+import { RequestError } from '../../engine/records/errors.js';
+import type { RelayAction } from '../../engine/records/fields.js';
+import type { Commitment } from '../../engine/run/view.js';
 import { madeUpContracts } from './chain-settings.js';
 
 export const NOW_S = 1_800_000_000;
@@ -32,7 +32,7 @@ export const ZERO = `0x${'0'.repeat(64)}`;
 const domains = signingDomains({ chainId: CHAIN_ID, contracts, settlementName: 'Exchange', token: { name: 'USD Coin', version: '2' } });
 
 /** What the chain is like; tests assign. */
-export interface ChainState {
+interface ChainState {
   testnet: boolean;
   code: string;
   /** Counters of all the owner's nonces. */
@@ -192,7 +192,7 @@ export async function relayScene() {
   };
 }
 
-export interface SignOptions {
+interface SignOptions {
   readonly nonceOf?: string;
   readonly counter?: bigint;
   readonly by?: Wallet;
@@ -207,4 +207,56 @@ function aggregated(data: string, failing: readonly number[]): string {
     .map((each) => each.slice(2)).join(''));
   const heads = items.map((_, i) => word(BigInt(32 * count + i * 128)).slice(2));
   return `${word(32n)}${word(BigInt(count)).slice(2)}${heads.join('')}${items.join('')}`;
+}
+
+export type Json = Record<string, unknown>;
+
+interface BodyOptions extends Omit<SignOptions, 'nonceOf'> {
+  readonly deadline?: bigint;
+  /** What a proposal signs, and permits. */
+  readonly bond?: bigint;
+}
+
+/** A body with which nothing is wrong; every value of its own, so that a test may change it. */
+export function validBody(action: RelayAction, scene: RelayScene, asked: BodyOptions = {}): Json {
+  const { deadline = BigInt(NOW_S + 3_600), bond = BOND, ...options } = asked;
+  const sign = (name: SignedActionName, message: Message, nonceOf?: string): Json => (
+    { ...scene.sign(name, { ...message, deadline }, { ...options, ...nonceOf === undefined ? {} : { nonceOf } }).fields });
+  const address = lowerCase(owner);
+  const { settlement: operator, collateral: collateralToken, oracleResolver } = contracts;
+  const chain = { chainId: CHAIN_ID };
+  const redemption = (): Json => {
+    const fields = { collateralToken, parentCollectionId: ZERO, conditionId: won.marketId };
+    const signed = sign('ctf-redemption', { owner: address, ...fields, indexSets: [1n, 2n] }, won.marketId);
+    return { ...fields, indexSets: ['1', '2'], ...signed, marketAddress: won.address };
+  };
+  switch (action) {
+    case 'ctf-approval': {
+      const fields = { owner: address, operator, approved: true };
+      return { ...chain, ...fields, ...sign('ctf-approval', fields) };
+    }
+    case 'usdc-permit': {
+      const fields = { owner: address, spender: operator };
+      return { ...chain, ...fields, value: '5', ...sign('usdc-permit', { ...fields, value: 5n }) };
+    }
+    case 'ctf-redemption': return { ...chain, owner: address, ...redemption() };
+    case 'batch-ctf-redemption': return { ...chain, owner: address, redemptions: [redemption()] };
+    case 'ctf-split':
+    case 'ctf-merge': {
+      const fields = { owner: address, collateralToken, conditionId: open.marketId };
+      return { ...chain, ...fields, amount: '5', ...sign(action, { ...fields, amount: 5n }) };
+    }
+    case 'propose-resolution': {
+      const signed = sign('propose-resolution', { market: open.address, proposer: address, outcome: true, bond }, open.marketId);
+      const permit = sign('bond-permit', { owner: address, spender: oracleResolver, value: bond });
+      return {
+        ...chain, marketAddress: open.address, proposer: address, outcome: true, ...signed,
+        bondPermitDeadline: permit['deadline'], bondV: permit['v'], bondR: permit['r'], bondS: permit['s'],
+      };
+    }
+    case 'settle-market': {
+      const signed = sign('settle-market', { market: open.address, settler: address, winningOutcome: 0n }, open.marketId);
+      return { ...chain, marketAddress: open.address, settler: address, ...signed, winningOutcome: 0 };
+    }
+  }
 }

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import { urlOf } from './postgres.js';
 import { onDatabase } from './sql.js';
-import { startTcpProxy } from './tcp-proxy.js';
+import { startTcpProxy } from './proxies.js';
 
 export interface ReplicatedPostgres {
   /**

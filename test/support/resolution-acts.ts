@@ -8,8 +8,7 @@ import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import type { DeployedChain, DeployedMarket, Receipt } from './deployed-chain.js';
-import { targetAt, type Arguments, type Target } from './market-contracts.js';
-import { BOND, signedResolutions } from './signed-resolutions.js';
+import { targetAt, BOND, signedResolutions, type Arguments, type Target } from './market-contracts.js';
 
 const artifacts = { oracle: optimisticOracle, oracleResolver, collateral: testUsdc, quickResolver, marketFactory };
 

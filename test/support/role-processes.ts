@@ -1,6 +1,6 @@
 /** A process per role behind a gateway, as systemd and a proxy run them: one that is killed is started again at its port. */
 import { randomInt } from 'node:crypto';
-import { createServer } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { startGateway } from './gateway.js';
 import { spawnService, type SpawnedService } from './service-process.js';
 import { until, within } from './until.js';
@@ -117,7 +117,7 @@ export async function freePorts(count: number): Promise<readonly number[]> {
 }
 
 function isFree(port: number): Promise<boolean> {
-  const holder = createServer();
+  const holder = createTcpServer();
   return new Promise((resolve) => {
     holder.once('error', () => { resolve(false); });
     holder.listen(port, '127.0.0.1', () => { holder.close(() => { resolve(true); }); });

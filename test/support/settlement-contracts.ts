@@ -7,8 +7,7 @@ import { settlement, type Fill, type Order, type Permit } from '../../contracts-
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import type { DeployedContracts } from '../../stack/chain/deploy-contracts.js';
-import { TEST_CHAIN_ID, type TestChain } from './chain.js';
-import { chainWithContracts } from './contracts-state.js';
+import { TEST_CHAIN_ID, chainWithContracts, type TestChain } from './chain.js';
 
 export interface Target {
   readonly name: string;
@@ -74,6 +73,19 @@ export async function settlementContracts() {
     ...await conditions({ targets, calls, oracle, deployed }), ...signing(targets), ...batches({ targets, calls, operator: signer.address }),
     ...times(chain),
   };
+}
+
+/** Registers mocha's hooks: the contracts for the tests of a `describe`, put back after each one to where `begun` has left them. */
+export function onSettlementContracts(begun: (contracts: SettlementContracts) => Promise<void> | void): void {
+  let contracts: SettlementContracts;
+  let snapshot: string;
+  before(async () => {
+    contracts = await settlementContracts();
+    await begun(contracts);
+  });
+  after(() => contracts.stop());
+  beforeEach(async () => { snapshot = await contracts.snapshot(); });
+  afterEach(() => contracts.revertTo(snapshot));
 }
 
 type Calls = ReturnType<typeof callsOn>;

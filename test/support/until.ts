@@ -1,5 +1,6 @@
 /** Waiting for a state in tests, with a limit: what never comes has a name in the failure, and no test goes on for ever. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createBell } from '../../engine/waiting.js';
 
 /** The longest pause between two looks, and which part of the time so far the others are: most states come within a few milliseconds. */
 const LOOK_MS = 100;
@@ -40,5 +41,35 @@ export async function within<T>(what: string | (() => string), coming: Promise<T
     ]);
   } finally {
     clearTimeout(patience);
+  }
+}
+
+export interface Watch {
+  /** Something has happened. */
+  ring(): void;
+  /** Resolves once the condition holds. */
+  until(what: string, condition: () => boolean): Promise<void>;
+}
+
+const PATIENCE_MS = 30_000;
+
+export function createWatch(): Watch {
+  const bell = createBell();
+  const { signal } = new AbortController();
+  return {
+    ring: bell.ring,
+    async until(what, condition) {
+      while (!condition()) {
+        if (await bell.wait(signal, PATIENCE_MS) === 'timeout' && !condition()) throw new Error(`never came: ${what}`);
+      }
+    },
+  };
+}
+
+export async function turnsUntil(what: string, isSo: () => boolean | Promise<boolean>, patienceMs = 60_000): Promise<void> {
+  const end = performance.now() + patienceMs;
+  while (!await isSo()) {
+    if (performance.now() > end) throw new Error(`never came within ${patienceMs / 1_000} s: ${what}`);
+    await new Promise(setImmediate);
   }
 }

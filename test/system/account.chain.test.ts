@@ -4,7 +4,7 @@ import { Wallet, id } from 'ethers';
 import { MAX_UINT256, type DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { alice, bob, carol, cancelHeaders, exchangeStack, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
 
 describe('the exchange on a chain: an account', function () {
   this.timeout(120_000);

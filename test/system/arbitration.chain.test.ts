@@ -8,7 +8,7 @@ import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, eventsOf, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack, type Fields } from '../harness/exchange.js';
 import { resolutionActs } from '../support/resolution-acts.js';
-import { BOND } from '../support/signed-resolutions.js';
+import { BOND } from '../support/market-contracts.js';
 
 const WINDOW_S = 7_200;
 const ABANDON_S = 7 * 86_400;

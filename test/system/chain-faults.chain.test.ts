@@ -5,8 +5,7 @@ import {
 } from '../support/exchange-on-chain.js';
 import { alice, bob, exchangeStack, type ExchangeStack, type Fields, type Placed } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
-import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy, answering, startRpcProxy, type TcpProxy, type RpcProxy } from '../support/proxies.js';
 
 describe('the exchange and a chain that fails', function () {
   this.timeout(120_000);

@@ -3,7 +3,7 @@ import { deepEqual, ok } from 'node:assert/strict';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { haveEnded, listProcesses, startedBy, type Listed } from '../support/process-table.js';
+import { haveEnded, listProcesses, startedBy, type Listed } from '../support/test-machine.js';
 import { spawnService, spawnStack, type SpawnedService } from '../support/service-process.js';
 import { until, within } from '../support/until.js';
 

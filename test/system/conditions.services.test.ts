@@ -5,7 +5,7 @@ import { openLog } from '../../engine/log/open-log.js';
 import { newCommand } from '../support/commands.js';
 import { alice, cancelHeaders, exchangeStack, lower, signedBody, type ExchangeStack } from '../harness/exchange.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
 import { testMachine, type TestMachine } from '../support/test-machine.js';
 import { until } from '../support/until.js';
 

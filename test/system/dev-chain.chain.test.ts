@@ -19,8 +19,8 @@ import { DevChainUnusable } from '../../stack/chain/dev-chain-state.js';
 import { startDevChain, type DevChain, type DevChainOptions } from '../../stack/chain/dev-chain.js';
 import { developmentAccounts } from '../../stack/chain/dev-contracts.js';
 import { DirectoryInUse } from '../../service/machine/directory-lock.js';
-import { contractOn, rpcTo } from '../support/json-rpc.js';
-import { haveEnded, isRunning, killGuardOf } from '../support/process-table.js';
+import { contractOn, rpcTo } from '../support/proxies.js';
+import { haveEnded, isRunning, killGuardOf } from '../support/test-machine.js';
 import { until } from '../support/until.js';
 
 const MILLION_USDC = 1_000_000_000_000n;

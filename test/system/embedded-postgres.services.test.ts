@@ -12,7 +12,7 @@ import { DirectoryInUse } from '../../service/machine/directory-lock.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import { runSql } from '../support/sql.js';
 import { until } from '../support/until.js';
-import { haveEnded, isRunning, killGuardOf, listProcesses, startedBy } from '../support/process-table.js';
+import { haveEnded, isRunning, killGuardOf, listProcesses, startedBy } from '../support/test-machine.js';
 
 const PATIENCE_MS = 60_000;
 

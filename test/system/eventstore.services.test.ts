@@ -1,8 +1,7 @@
 /** The exchange with its log in EventStoreDB: orders under kills of the server, a restart, a server that is away or refuses, hidden records. */
 import assert from 'node:assert/strict';
 import { readHistory, replays, eventsOf, type History } from '../support/crash-checks.js';
-import { administer } from '../support/eventstore-admin.js';
-import { startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
+import { administer, startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
 import { startEventStoreServer } from '../support/eventstore-server.js';
 import { alice, bob, exchangeStack, signedBody, type ExchangeStack } from '../harness/exchange.js';
 import { until, within } from '../support/until.js';

@@ -4,7 +4,7 @@ import { Wallet, id } from 'ethers';
 import { ONE, caughtUp, eventsOf, eventually, permitOf, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { alice, bob, carol, exchangeStack, signedBody, type ExchangeStack, type Fields, type Placed } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
 
 const walletOf = (name: string) => new Wallet(id(`exchange exposure: ${name}`));
 

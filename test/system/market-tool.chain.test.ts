@@ -12,8 +12,7 @@ import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { market as marketArtifact } from '../../contracts-abi/market.js';
 import { caughtUp, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
-import { targetAt, type Arguments, type Target } from '../support/market-contracts.js';
-import { BOND, signedResolutions } from '../support/signed-resolutions.js';
+import { targetAt, BOND, signedResolutions, type Arguments, type Target } from '../support/market-contracts.js';
 
 const PROGRAM = fileURLToPath(new URL('../../tools/market.js', import.meta.url));
 

@@ -12,9 +12,8 @@ import { pause } from '../../engine/waiting.js';
 import { openPage } from '../support/chromium.js';
 import { newCommand } from '../support/commands.js';
 import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
-import { createWatch, type Watch } from '../support/watch.js';
+import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import { until, createWatch, type Watch } from '../support/until.js';
 
 const PATH = '/api/v1/prices/BTC/stream';
 const HOST = '127.0.0.1';

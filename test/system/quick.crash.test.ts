@@ -11,16 +11,13 @@ import { recordId } from '../../engine/records/codec.js';
 import { mortalService, mortalStack, type Death, type Moment, type MortalService, type MortalStack, type Part, type StackDeath } from '../harness/mortal-processes.js';
 import { crashChain, type CrashChain } from '../support/crash-chain.js';
 import {
-  eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
+  eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, hasReadAll, provesReadModels,
+  provesRelays, type History,
 } from '../support/crash-checks.js';
-import { hasReadAll, provesReadModels } from '../support/crash-end-checks.js';
-import { crashProvider, type CrashProvider } from '../support/crash-provider.js';
-import { crashQuick, quickRelays, type QuickRelays } from '../support/crash-quick.js';
 import {
-  addPayouts, endedOf, provesHistoryEndpoint, provesPrices, provesRecorded, provesResolutions, provesSequence, quickMarketsOf, referenceAgrees,
-  type QuickScope,
-} from '../support/crash-quick-checks.js';
-import { provesRelays } from '../support/crash-relay-checks.js';
+  crashProvider, crashQuick, quickRelays, addPayouts, endedOf, provesHistoryEndpoint, provesPrices, provesRecorded, provesResolutions, provesSequence,
+  quickMarketsOf, referenceAgrees, type CrashProvider, type QuickRelays, type QuickScope,
+} from '../support/crash-quick.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
 import { testAccounts } from '../support/deployed-chain.js';
 import { SEED, extent, isLong } from '../support/extent.js';

@@ -8,8 +8,7 @@ import { marketIdOf } from '../../stack/chain/create-markets.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, assertPositionsAreBalances, caughtUp, eventsOf, eventually, merge, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack } from '../harness/exchange.js';
-import { targetAt, type Arguments } from '../support/market-contracts.js';
-import { BOND, signedResolutions } from '../support/signed-resolutions.js';
+import { targetAt, BOND, signedResolutions, type Arguments } from '../support/market-contracts.js';
 
 const CHAIN = 'chain_id=31337';
 const HOUR_S = 3_600;

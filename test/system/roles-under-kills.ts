@@ -15,16 +15,14 @@ import { decodeMessage, type SequencedMessage } from '../../command/feed/message
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { newCommand } from '../support/commands.js';
-import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
+import { crashActs } from '../support/crash-acts.js';
 import {
-  eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
+  eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, hasReadAll, provesReadModels,
+  provesClaims, provesRelays, type History,
 } from '../support/crash-checks.js';
-import type { Disaster } from '../support/crash-disasters.js';
-import { hasReadAll, provesReadModels } from '../support/crash-end-checks.js';
-import { provesClaims, provesRelays } from '../support/crash-relay-checks.js';
+import { onKafka, type Disaster, type QuestionOf, type Topology } from '../support/crash-topology.js';
 import { crashRelays, type CrashRelays } from '../support/crash-relays.js';
-import { onKafka, type QuestionOf, type Topology } from '../support/crash-topology.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
 import { SEED, extent } from '../support/extent.js';
 import { bearerToken } from '../support/gasless-wallet.js';

@@ -12,14 +12,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import type { AuditReport } from '../../tools/audit/report.js';
-import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
+import { crashActs } from '../support/crash-acts.js';
 import {
-  eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
+  eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, hasReadAll, provesReadModels,
+  provesClaims, provesRelays, type History,
 } from '../support/crash-checks.js';
-import { hasReadAll, provesReadModels } from '../support/crash-end-checks.js';
 import { mortalService, type Death, type LifeMoment, type MortalService } from '../harness/mortal-processes.js';
-import { provesClaims, provesRelays } from '../support/crash-relay-checks.js';
 import { crashRelays, type CrashRelays } from '../support/crash-relays.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
 import { testAccounts } from '../support/deployed-chain.js';

@@ -3,7 +3,7 @@ import { deepEqual, equal, match } from 'node:assert/strict';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { haveEnded, startedBy } from '../support/process-table.js';
+import { haveEnded, startedBy } from '../support/test-machine.js';
 import { freePorts, ready } from '../support/role-processes.js';
 import { spawnStack, type SpawnedService } from '../support/service-process.js';
 import { within } from '../support/until.js';

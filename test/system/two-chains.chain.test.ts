@@ -6,7 +6,7 @@ import {
 } from '../support/exchange-on-chain.js';
 import { alice, bob, exchangeStack, lower, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
 
 describe('the exchange on two chains', function () {
   this.timeout(120_000);

@@ -4,8 +4,8 @@ import { Wallet, ZeroHash, id } from 'ethers';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { exchangeStack, type ExchangeStack, type Fields } from '../harness/exchange.js';
-import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
+import { type ExchangeStack, type Fields } from '../harness/exchange.js';
+import { relayedExchange, type GaslessClient } from '../support/gasless-wallet.js';
 import { resolutionActs } from '../support/resolution-acts.js';
 
 const USDC = 1_000_000n;
@@ -34,13 +34,7 @@ describe('markets that would be locked, at the exchange on a chain', function ()
     await node.split(ann, empty, 8n * USDC);
     await acts.transact(node.operator, acts.at('oracle'), 'setParameters', [RISEN / 2n, true]);
     await acts.passes(3);
-    const key = node.accounts[8]!;
-    exchange = await exchangeStack({}, [node.configured({ relayerKey: key.privateKey, relayer: key.address.toLowerCase() })]);
-    client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
-    await eventually('the relayer can send', async () => {
-      const { relays: [relay] } = await exchange.get('/health/ready') as { relays: [{ problem: string | null }] };
-      return relay.problem === null ? true : undefined;
-    });
+    ({ exchange, client } = await relayedExchange(node));
   });
   after(async () => {
     await exchange.close();

@@ -13,7 +13,7 @@ import { LogNotEmpty, checkBackup, restoreBackup, writeBackup } from '../../tool
 import { BadBackup } from '../../tools/backup/backup-file.js';
 import { appendAll, readAll } from '../support/log-records.js';
 import { crowd } from '../support/random-commands.js';
-import { history } from '../support/restarted-engines.js';
+import { history } from '../support/watched-histories.js';
 
 /** More than one append takes, of both. */
 const COMMANDS = 1_300;

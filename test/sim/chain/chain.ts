@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Transaction, getBytes } from 'ethers';
 import type { SignerRecovery } from '../../../command/signing/recover.js';
-import type { VirtualTime } from '../world/time.js';
-import { START_MS } from '../world/time.js';
+import { START_MS, type VirtualTime } from '../world/time.js';
 import { carryOutCall, readCall, type SimCall } from './calls.js';
 import {
   CHAIN, copyContracts, emptyContracts, settleBatch, type Batch, type BatchReader, type ContractEvents, type ContractState, type ContractEffect,

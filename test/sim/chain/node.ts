@@ -2,16 +2,15 @@
 import { multicall3 } from '../../../contracts-abi/multicall3.js';
 import type { InterfaceAbi } from 'ethers';
 import type { Fetch } from '../../../command/chain/http-answer.js';
-import type { Strikes } from '../world/faults.js';
+import type { Strikes, NodeWeather, Weather } from '../world/weather.js';
 import type { SimProcess } from '../world/process.js';
 import type { VirtualTime } from '../world/time.js';
-import type { NodeWeather, Weather } from '../world/weather.js';
 import { BLOCK_GAS_LIMIT, type SimBlock, type SimChain } from './chain.js';
 import { abi, CHAIN, type SimMarket } from './contracts.js';
 import { readCall } from './calls.js';
 import { QuickInterface } from './quick-interface.js';
-import { viewOracle } from './oracle-contract.js';
 import { viewQuick } from './quick-contracts.js';
+import { viewOracle } from './oracle-contract.js';
 import { viewTokens } from './token-contract.js';
 
 export interface NodesParts {

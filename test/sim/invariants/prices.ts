@@ -1,7 +1,7 @@
 /** Quick markets by the rules of docs/matching-rules.md, computed anew from the recorded prices, which are what the sources told. */
 import type { Event } from '../../../engine/records/events.js';
 import type { PriceWorld, SimSourceName } from '../prices/price-world.js';
-import type { Strikes } from '../world/faults.js';
+import type { Strikes } from '../world/weather.js';
 import type { Broken } from './names.js';
 
 type Recorded = Extract<Event, { type: 'PriceRecorded' }>;

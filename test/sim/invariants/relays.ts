@@ -3,8 +3,8 @@ import type { Event } from '../../../engine/records/events.js';
 import type { Relayed } from '../../../command/relayer/relayer.js';
 import type { SimBlock, SimChain } from '../chain/chain.js';
 import { unsettled } from '../chain/oracle-contract.js';
-import type { RelayClientWatch } from '../relays/clients.js';
 import type { SignedRelay } from '../relays/messages.js';
+import type { RelayClientWatch } from '../relays/clients.js';
 import type { OutboxTables, RequestRow, TransactionRow } from '../../harness/memory/outbox.js';
 import type { Broken, Invariant } from './names.js';
 

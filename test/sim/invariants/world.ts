@@ -1,15 +1,14 @@
 /** What must be true of the world after every step: what clients were told, what the chain holds, what the outbox records. */
 import type { SimBlock } from '../chain/chain.js';
 import { CHAIN, emptyContracts } from '../chain/contracts.js';
-import { beginning, FIRST_SHARES, TRADERS } from '../story/traders.js';
+import { beginning, FIRST_SHARES, TRADERS, type SignedOrder } from '../story/traders.js';
 import { decodeCommand } from '../../../engine/records/codec.js';
 import { ALL_MARKETS } from '../../../engine/records/fields.js';
 import type { Relayed } from '../../../command/relayer/relayer.js';
-import type { RelayClientWatch } from '../relays/clients.js';
 import type { SignedRelay } from '../relays/messages.js';
+import type { RelayClientWatch } from '../relays/clients.js';
 import type { ClientWatch } from '../story/clients.js';
 import type { RequestWatch } from '../story/request-clients.js';
-import type { SignedOrder } from '../story/traders.js';
 import type { OutboxTables, TransactionRow } from '../../harness/memory/outbox.js';
 import type { Exchange } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';

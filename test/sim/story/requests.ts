@@ -9,8 +9,8 @@ import { ALL_MARKETS } from '../../../engine/records/fields.js';
 import { CHAIN } from '../chain/contracts.js';
 import { START_MS } from '../world/time.js';
 import { newOrder } from './new-order.js';
-import type { Act, Dice, Scene } from './scene.js';
 import { MARKETS, TRADERS, type SignedOrder } from './traders.js';
+import type { Act, Dice, Scene } from './scene.js';
 
 type RequestKind = 'batch' | 'cancel several' | 'cancel all' | 'cancel after' | 'reduce';
 

@@ -2,10 +2,9 @@
 import { AttemptFailed, type Attempted } from '../../../engine/log/appender.js';
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
 import { createMemoryLog, type MemoryStore } from '../../../engine/log/memory/memory-log.js';
-import type { Strikes } from './faults.js';
+import type { Strikes, Weather } from './weather.js';
 import type { SimProcess } from './process.js';
 import type { VirtualTime } from './time.js';
-import type { Weather } from './weather.js';
 
 export interface LogHandleParts {
   readonly time: VirtualTime;

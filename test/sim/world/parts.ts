@@ -15,12 +15,10 @@ import type { PriceWorld } from '../prices/price-world.js';
 import { createDatabase, type Database } from '../../harness/memory/database.js';
 import { createIntakeTables, type IntakeTables } from '../../harness/memory/intake.js';
 import { createOutboxTables, memoryOutbox, type OutboxTables } from '../../harness/memory/outbox.js';
-import type { Strikes } from './faults.js';
+import { goodWeather, type Strikes, type Trace, type Weather } from './weather.js';
 import type { SimProcess } from './process.js';
 import { createReadModels, type ReadModels } from './read-models.js';
 import type { VirtualTime } from './time.js';
-import type { Trace } from './trace.js';
-import { goodWeather, type Weather } from './weather.js';
 
 /** Compiled WebAssembly and the like: made once per program, in real time. */
 export interface Tools {

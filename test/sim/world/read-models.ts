@@ -1,7 +1,7 @@
 /** The read models in memory, which may be behind. */
 import type { MemoryStore } from '../../../engine/log/memory/memory-log.js';
 import { createMemoryReads, type MemoryReads } from '../../harness/memory/reads.js';
-import type { Strikes } from './faults.js';
+import type { Strikes } from './weather.js';
 import type { VirtualTime } from './time.js';
 
 export interface ReadModels extends MemoryReads {
