@@ -35,7 +35,7 @@ describe('projections: ignored events', () => {
         return rows;
       };
       const before = await rowsAfter();
-      assert.deepEqual(Object.keys(before).filter((table) => before[table]?.length === 0), []);
+      assert.deepEqual(Object.keys(before).filter((table) => before[table]?.length === 0), [], 'a table is empty: add an event that fills it to `history`');
       const ignored = Object.values<Event>(each).filter(({ type }) => !projection.handles.has(type));
       assert.ok(ignored.length > 0);
       assert.deepEqual(await rowsAfter(...ignored.map((event) => [event])), before);

@@ -84,5 +84,7 @@ export function compareHistories(
       seen.set(name, (seen.get(name) ?? 0) + 1);
     }
   }
-  for (const name of expected) ok((seen.get(name) ?? 0) >= times, `${name} came ${seen.get(name) ?? 0} times: the history is too tame`);
+  for (const name of expected) {
+    ok((seen.get(name) ?? 0) >= times, `${name} came ${seen.get(name) ?? 0} times: the history is too tame: see createControlCommands`);
+  }
 }

@@ -188,7 +188,10 @@ export function withOrderControl(inner: RandomCommands, seed: number, every = 12
   };
 }
 
-/** Every kind of command: what chains tell, prices, late markets, and all that traders ask for. */
+/**
+ * Every kind of command: what chains tell, prices, late markets, and all that traders ask for. A new kind is added around these, as in
+ * `withOrderControl`: digests of the other generators' histories are recorded, and another number drawn from their streams gives other histories.
+ */
 export function createControlCommands(seed: number, profile: Profile): RandomCommands {
   return withOrderControl(createLateCommands(seed, profile), seed);
 }
