@@ -8,7 +8,8 @@ import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { encodeMessages } from '../../command/feed/messages.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
-import { clientTo, sharedBroker, type ReportingClient } from '../support/kafka-client.js';
+import { clientTo, type ReportingClient } from '../support/kafka-client.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka-scene.js';
 import { until } from '../support/until.js';
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import type { OutgoingRecord } from '../../command/feed/kafka/client.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
-import { clientTo, contentOf, newTopic, sharedBroker } from '../support/kafka-client.js';
+import { clientTo, contentOf, newTopic } from '../support/kafka-client.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { startTcpProxy } from '../support/proxies.js';
 import { until } from '../support/until.js';
 

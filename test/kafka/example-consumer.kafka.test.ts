@@ -10,7 +10,8 @@ import { encodeMessage, type MarketOpenedMessage, type SequencedMessage } from '
 import { events } from '../../query/history/events.js';
 import { sizeOf, startExampleConsumer, consumedBy, type ExampleProcess, type ExampleOptions } from '../support/example-consumer.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
-import { newTopic, sharedBroker } from '../support/kafka-client.js';
+import { newTopic } from '../support/kafka-client.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka-scene.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { until } from '../support/until.js';

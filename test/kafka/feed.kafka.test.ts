@@ -5,7 +5,7 @@ import { encodeMessage, type SequencedMessage } from '../../command/feed/message
 import type { PublisherCheckpoints } from '../../command/feed/kafka/publisher.js';
 import { FEED_START } from '../../command/feed/sequence.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
-import { sharedBroker } from '../support/kafka-client.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { kafkaScene, memoryCheckpoints, type Follower, type KafkaScene } from '../support/kafka-scene.js';
 import { startTcpProxy } from '../support/proxies.js';
 import { until, within } from '../support/until.js';

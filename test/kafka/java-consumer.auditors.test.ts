@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { encodeMessage, PARTITIONS } from '../../command/feed/messages.js';
 import { consoleConsumed } from '../support/java-consumer.js';
-import { sharedBroker } from '../support/kafka-client.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { kafkaScene } from '../support/kafka-scene.js';
 
 describe('kafka: a consumer in Java', () => {

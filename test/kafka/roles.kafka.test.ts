@@ -12,7 +12,8 @@ import { createLogger } from '../../service/logger.js';
 import type { FeedState } from '../../command/feed/role-state.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
-import { clientTo, contentOf, newTopic, sharedBroker } from '../support/kafka-client.js';
+import { clientTo, contentOf, newTopic } from '../support/kafka-client.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { WITHOUT_FSYNC, testDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
 

@@ -14,7 +14,8 @@ import { startExample, type ExampleProcess } from '../support/example-consumer.j
 import { ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, permitOf, settled } from '../support/exchange-on-chain.js';
 import { alice, bob, carol, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
-import { clientTo, contentOf, newTopic, sharedBroker } from '../support/kafka-client.js';
+import { clientTo, contentOf, newTopic } from '../support/kafka-client.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { until } from '../support/until.js';
 
 const CONTRACT = new Interface(settlement.abi as InterfaceAbi);

@@ -1,9 +1,8 @@
-/** Clients of the tests' Kafka broker, which is one per mocha run, each test's topic, and what a topic has. */
+/** Clients of a Kafka broker, each test's topic, and what a topic has. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKafka, type KafkaAccess, type KafkaClient, type TopicRecord } from '../../command/feed/kafka/client.js';
 import type { Report } from '../../engine/report.js';
-import { startBroker, type KafkaBroker } from './kafka-broker.js';
 
 export interface ReportingClient extends KafkaClient {
   /** What it has reported, as `level: text`. */
@@ -46,17 +45,3 @@ export async function contentOf(client: KafkaClient, topic: string): Promise<rea
   });
   return content;
 }
-
-let shared: Promise<KafkaBroker> | undefined;
-
-/** The broker of this mocha run, started by the first file that asks. Tests have topics of their own in it. */
-export function sharedBroker(): Promise<KafkaBroker> {
-  shared ??= startBroker();
-  return shared;
-}
-
-after('stop the Kafka broker', async () => {
-  const broker = await shared?.catch(() => undefined);
-  shared = undefined;
-  await broker?.stop();
-});
