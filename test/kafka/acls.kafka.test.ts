@@ -11,7 +11,7 @@ import type { KafkaBroker } from '../support/kafka-broker.js';
 import { clientTo, type ReportingClient } from '../support/kafka-client.js';
 import { sharedBroker } from '../support/shared-broker.js';
 import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka-scene.js';
-import { until } from '../support/until.js';
+import { until, within } from '../support/until.js';
 
 interface DocumentedAcl {
   readonly user: 'publisher' | 'settlement' | 'outsider';
@@ -91,7 +91,8 @@ describe('kafka: the documented rights', () => {
       client, topic: scene.topic, encode: encodeMessages, checkpoints: memoryCheckpoints(), logFeed: createLogFeed(scene.log), log: scene.log,
       report, signal: stopping.signal,
     });
-    for await (const { position } of steps) if (position === 600) break;
+    const publishing = (async () => { for await (const { position } of steps) if (position === 600) break; })();
+    await within(() => `all of the history is in the topic (the publisher has said: ${told.join('; ')})`, publishing);
     stopping.abort(new Error('the test stops it'));
     const looking = new AbortController();
     await createTopicWatch({ client, topic: scene.topic, everyMs: 0, report: (level, text) => {
