@@ -26,6 +26,8 @@ export interface Wanted {
   /** The position of the last message that it has; -1 for the whole history. Undefined: it begins now, with a snapshot. */
   readonly from: number | undefined;
   readonly signal: AbortSignal;
+  /** Called with the beginning before anything of the channels is given to the reader. */
+  readonly begun?: (beginning: Beginning) => void;
 }
 
 /** A beginning whose request was found good. */
@@ -36,6 +38,8 @@ export interface Beginning {
   readonly first: Delivery | undefined;
   /** What the log has, until the reader has joined the hub, from which all later messages come. */
   readonly deliveries: AsyncGenerator<Delivery, void, undefined>;
+  /** Nothing more of the channel comes from the log; when the reader has joined the hub, this does nothing. */
+  drop(channel: Channel): void;
   /** Nothing more comes. */
   leave(): void;
 }
@@ -51,24 +55,36 @@ const BEHIND_MS = 2_000;
  */
 export async function beginAt(parts: CatchUpParts, wanted: Wanted, reader: Reader): Promise<Beginning> {
   const { hub } = parts;
-  const { channels, from } = wanted;
+  const { channels, from, begun } = wanted;
   await hub.start();
   if (from !== undefined && from > hub.position()) await mustBeRecorded(parts, from);
   if (from === undefined && hub.reads(channels)) {
-    const first = burstOf(hub.snapshots(channels));
-    return { position: hub.position(), first, deliveries: nothing(), leave: hub.join(channels, reader, neverNeeded) };
+    let leaveHub = (): void => undefined;
+    const beginning: Beginning = {
+      position: hub.position(), first: burstOf(hub.snapshots(channels)), deliveries: nothing(), drop: () => undefined, leave: () => { leaveHub(); },
+    };
+    begun?.(beginning);
+    leaveHub = hub.join(channels, reader, neverNeeded);
+    return beginning;
   }
   const position = from ?? hub.position();
   const { fold, known } = await openAt(parts, wanted, position);
   const first = from === undefined ? burstOf(channels.flatMap((channel) => fold.snapshot(channel) ?? [])) : undefined;
   const course: Course = { channels, fold, knowsAll: position < 0, known, position, reader, hasLeft: false, leaveHub: undefined };
-  return {
+  const beginning: Beginning = {
     position, first, deliveries: fromLog(parts, course),
+    drop(channel) {
+      if (course.leaveHub !== undefined) return;
+      course.channels = course.channels.filter(({ name }) => name !== channel.name);
+      fold.remove(channel);
+    },
     leave() {
       course.hasLeft = true;
       course.leaveHub?.();
     },
   };
+  begun?.(beginning);
+  return beginning;
 }
 
 /** The channels as they are at a position, and up to where the read models were when they were read. */
@@ -104,7 +120,8 @@ function burstOf(snapshots: readonly Message[]): Delivery | undefined {
 // eslint-disable-next-line @typescript-eslint/no-empty-function -- a reader who has joined already gets nothing from the log
 async function* nothing(): Beginning['deliveries'] {}
 
-interface Course extends Pick<Wanted, 'channels'> {
+interface Course {
+  channels: readonly Channel[];
   readonly fold: Channels;
   /** Whether it began before the first outcome, so that nothing has to be looked up. */
   readonly knowsAll: boolean;
@@ -122,13 +139,13 @@ interface Course extends Pick<Wanted, 'channels'> {
 
 async function* fromLog(parts: CatchUpParts, course: Course): Beginning['deliveries'] {
   const { hub, log } = parts;
-  const { channels, fold, known, reader } = course;
+  const { fold, known, reader } = course;
   let page: readonly LogRecord[] = [];
   while (!course.hasLeft) {
     const end = hub.position();
     if (course.position === end && end >= known) {
       // Without a wait since the position was compared: nothing comes between the last message of the log and the first one of the hub.
-      course.leaveHub = hub.join(channels, reader, (channel) => fold.remove(channel));
+      course.leaveHub = hub.join(course.channels, reader, (channel) => fold.remove(channel));
       return;
     }
     if (course.position === end) {
