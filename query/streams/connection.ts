@@ -64,19 +64,31 @@ interface Parts extends Pick<Connection, 'reader' | 'subscriptions' | 'end'> {
   readonly onError: (error: unknown) => void;
 }
 
-/** The pieces of a stream: what waits for its reader, then what the log has, and what comes. */
+/** The pieces of a stream: what waits for its reader, what the log has once nothing waits, and what comes meanwhile and later. */
 function piecesOf({ form, reader, subscriptions, end, onError }: Parts): Pieces {
-  const nextOfLog = async (): Promise<IteratorResult<Uint8Array>> => {
-    const delivery = await subscriptions.next().catch((error: unknown) => {
+  let isPulling = false;
+  const pull = async (): Promise<void> => {
+    isPulling = true;
+    try {
+      while (subscriptions.isCatchingUp() && !reader.isWaiting()) {
+        const delivery = await subscriptions.next();
+        if (delivery === undefined) continue;
+        reader.give(form.delivery(delivery));
+        break;
+      }
+    } catch (error) {
       reader.end(endingOf(error, onError));
-      return undefined;
-    });
-    return delivery === undefined ? next() : { done: false, value: form.delivery(delivery) };
+    }
+    isPulling = false;
   };
-  const next = (): Promise<IteratorResult<Uint8Array>> => reader.isWaiting() || !subscriptions.isCatchingUp() ? reader.next() : nextOfLog();
 
   return {
-    next, isCatchingUp: () => subscriptions.isCatchingUp(),
+    isCatchingUp: () => subscriptions.isCatchingUp(),
+    next() {
+      // Not awaited: what is at the present does not wait for the log.
+      if (!isPulling && subscriptions.isCatchingUp() && !reader.isWaiting()) void pull();
+      return reader.next();
+    },
     return() {
       end();
       return Promise.resolve({ done: true, value: undefined });

@@ -16,7 +16,7 @@ export interface StreamReader extends Reader {
   next(): Promise<IteratorResult<Uint8Array>>;
   /** Whether a piece waits, or the end. */
   isWaiting(): boolean;
-  /** A piece that was asked for, which has room however large it is. The one before must have been taken: see `drained`. */
+  /** A piece that was asked for, which has room however large it is: nothing else is asked for before it is taken (`drained`). */
   give(piece: Uint8Array): void;
   /** Resolves when nothing waits, or all is over. */
   drained(): Promise<void>;
@@ -37,9 +37,9 @@ export interface StreamReaderOptions {
 
 export function createStreamReader({ form, cutOff, ended, room = ROOM }: StreamReaderOptions): StreamReader {
   let waiting: Uint8Array[] = [];
-  /** Of those that wait, but `given`. */
+  /** Of those that wait, but those that were given. */
   let bytes = 0;
-  let given: Uint8Array | undefined;
+  const given = new Set<Uint8Array>();
   let wake: ((result: IteratorResult<Uint8Array>) => void) | undefined;
   let emptied: (() => void) | undefined;
   let ending: Ending | undefined;
@@ -59,9 +59,12 @@ export function createStreamReader({ form, cutOff, ended, room = ROOM }: StreamR
     if (ending !== undefined) return;
     ending = why;
     waiting = [];
+    given.clear();
     empty();
-    given = form.ending(why);
-    if (!hand(given)) waiting.push(given);
+    const last = form.ending(why);
+    if (hand(last)) return;
+    given.add(last);
+    waiting.push(last);
   };
   const push = (piece: Uint8Array): void => {
     if (ending !== undefined || hand(piece)) return;
@@ -82,7 +85,7 @@ export function createStreamReader({ form, cutOff, ended, room = ROOM }: StreamR
     isWaiting: () => waiting.length > 0 || ending !== undefined,
     give(piece) {
       if (ending !== undefined || hand(piece)) return;
-      given = piece;
+      given.add(piece);
       waiting.push(piece);
     },
     async drained() {
@@ -91,7 +94,7 @@ export function createStreamReader({ form, cutOff, ended, room = ROOM }: StreamR
     next: () => {
       const value = waiting.shift();
       if (value !== undefined) {
-        if (value === given) given = undefined; else bytes -= value.length;
+        if (!given.delete(value)) bytes -= value.length;
         if (waiting.length === 0) empty();
         return Promise.resolve({ done: false, value });
       }
