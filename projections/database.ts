@@ -1,6 +1,6 @@
 /** One Postgres session of a projection worker, and which of its errors are temporary. */
 import pg from 'pg';
-import type { Query, Statement } from './projection.js';
+import type { Query, PreparedStatement } from './projection.js';
 
 export interface Session {
   /** Sends a statement without waiting for earlier ones; Postgres runs them in the order of the calls. */
@@ -56,7 +56,7 @@ export const openSession: OpenSession = async (url, schema) => {
   client.on('error', () => undefined);
   await guarded(() => client.connect());
   return {
-    query: <Row extends unknown[]>({ name, text }: Statement, values: readonly unknown[]) =>
+    query: <Row extends unknown[]>({ name, text }: PreparedStatement, values: readonly unknown[]) =>
       guarded(async () => (await client.query<Row>({ name, text, values: values as unknown[], rowMode: 'array' })).rows),
     run: (sql) => guarded(async () => { await client.query(sql); }),
     close: async () => {

@@ -3,11 +3,11 @@ import { RequestError } from '../../engine/records/errors.js';
 import { record } from '../../engine/records/fields.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { anybody } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problemExample, problems } from '../../service/api/problems.js';
-import type { Answer, Submitted } from './answer.js';
+import type { Submitted } from './answer.js';
 import { refusal, Results, type SignedRequestHandler } from './cancel-orders.js';
 import type { CommandWriter, Written } from './command-writer.js';
 import { fieldError, PlaceOrderRequest } from './order-request.js';
@@ -57,7 +57,7 @@ function marketIn(request: unknown): string | undefined {
   return typeof marketId === 'string' ? marketId.toLowerCase() : undefined;
 }
 
-function placeOne(placing: OrderPlacing, request: unknown, how: Parameters<OrderPlacing>[1]): Promise<Answer> {
+function placeOne(placing: OrderPlacing, request: unknown, how: Parameters<OrderPlacing>[1]): Promise<Reply> {
   if (typeof request !== 'object' || request === null || Array.isArray(request)) return Promise.reject(new RequestError('invalid_json'));
   return placing(request as JsonObject, how);
 }

@@ -6,7 +6,7 @@ import type { FillMatched } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
 import {
-  foldEvents, InconsistentHistory, placedAt, remember, type Fold, type FoldedOutcome, type Handlers, type Query,
+  foldEvents, InconsistentOutcomes, placedAt, remember, type Fold, type FoldedOutcome, type Handlers, type Query,
   type Remembered,
 } from '../projection.js';
 
@@ -140,7 +140,7 @@ export function startLevels(): Fold {
       });
       if (level.size < 0n) {
         const { marketId, outcome, side, price } = level;
-        throw new InconsistentHistory(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} falls below 0`);
+        throw new InconsistentOutcomes(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} falls below 0`);
       }
       sizes.set(level.name, level.size);
       if (level.size !== level.before) (level.size === 0n ? gone : level.before === 0n ? made : moved).push(level);
