@@ -8,7 +8,7 @@ import { requestSignature } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
-import { rejectionError } from './answer.js';
+import { rejectionError } from './order-ports.js';
 import type { SignedRequestHandler } from './cancel-orders.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { chainOf, checkRequest, inTurn, type SignedRequestParts } from './signed-request.js';

@@ -17,7 +17,7 @@ import { problems } from '../../service/api/problems.js';
 import * as kind from '../../service/api/request-fields.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
-import { rejectionError, type FindOrder, type KnownOrder, type Submit, type Submitted } from './answer.js';
+import { rejectionError, type FindOrder, type KnownOrder, type Submit, type Submitted } from './order-ports.js';
 import { UINT64_MAX, uintText } from './body-fields.js';
 import { createUnderway, passed } from './command-writer.js';
 

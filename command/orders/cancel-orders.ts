@@ -11,7 +11,7 @@ import { requestSignature } from '../../service/api/authority.js';
 import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { problemExample, problemOf, problems } from '../../service/api/problems.js';
-import type { KnownOrder } from './answer.js';
+import type { KnownOrder } from './order-ports.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { cancelledBody, chainOf, checkRequest, findAny, inTurn, type SignedRequestParts } from './signed-request.js';
 import { createUnderway } from './command-writer.js';

@@ -16,7 +16,7 @@ import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../servi
 import { errors } from '../../service/api/errors.js';
 import * as example from '../../service/api/examples.js';
 import { Problem, problemOf, problems } from '../../service/api/problems.js';
-import { rejectionError } from './answer.js';
+import { rejectionError } from './order-ports.js';
 import { CheckOrderRequest, expiresTooSoon, parseOrder, parseTerms, tooSoon } from './order-request.js';
 import { parsePermit } from './permit.js';
 import {

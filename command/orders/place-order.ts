@@ -16,7 +16,7 @@ import { problems } from '../../service/api/problems.js';
 import type { Exposure } from '../chain/exposure.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed-data.js';
-import { rejectionError, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './answer.js';
+import { rejectionError, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './order-ports.js';
 import { expiresTooSoon, fieldError, parseOrder, parseTerms, PlaceOrderRequest, tooSoon, type OrderTerms } from './order-request.js';
 import { parsePermit } from './permit.js';
 import { createUnderway, passed, type Underway } from './command-writer.js';

@@ -7,7 +7,7 @@ import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../servi
 import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problemExample, problems } from '../../service/api/problems.js';
-import type { Submitted } from './answer.js';
+import type { Submitted } from './order-ports.js';
 import { refusal, Results, type SignedRequestHandler } from './cancel-orders.js';
 import type { CommandWriter, Written } from './command-writer.js';
 import { fieldError, PlaceOrderRequest } from './order-request.js';

@@ -12,7 +12,7 @@ import { inPath } from '../../service/api/parameter.js';
 import * as parameter from '../../service/api/parameters.js';
 import { problems } from '../../service/api/problems.js';
 import * as kind from '../../service/api/request-fields.js';
-import { rejectionError, type KnownOrder } from './answer.js';
+import { rejectionError, type KnownOrder } from './order-ports.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { cancelledBody, checkRequest, findAny, inTurn, type SignedRequestParts } from './signed-request.js';
 import { createUnderway } from './command-writer.js';
