@@ -48,7 +48,7 @@ export interface SettlementOptions {
   readonly timings?: Partial<SettlementTimings>;
 }
 
-export interface SettlementStatus {
+export interface SettlementWorkerStatus {
   /** Whether this process settles the chain; if not, another process may. */
   readonly holds: boolean;
   /** The number of fills in the queue that are in no request; counting stops at 10,000. */
@@ -71,7 +71,7 @@ export interface SettlementStatus {
 export interface Settlement {
   /** Resolves when the worker has ended. Only `signal` ends it. */
   readonly done: Promise<void>;
-  status(): SettlementStatus;
+  status(): SettlementWorkerStatus;
 }
 
 /** Starts the worker. Every failure is reported and retried with growing pauses. */
@@ -181,9 +181,9 @@ export class SettlementWorker {
     if (await lane.wait(this.options.signal, this.timings.pollMs) === 'rung') this.laneView.hasRung();
   }
 
-  problemOfLane = (): SettlementStatus['problem'] => this.laneView.problem(this.openCounts().asked > 0);
+  problemOfLane = (): SettlementWorkerStatus['problem'] => this.laneView.problem(this.openCounts().asked > 0);
 
-  status(): Omit<SettlementStatus, 'holds' | 'problem'> {
+  status(): Omit<SettlementWorkerStatus, 'holds' | 'problem'> {
     // A process that stands by does not know what the other one does.
     const standsBy = this.options.intake.status().standby;
     const requests = standsBy ? [] : [...this.requests.values()];

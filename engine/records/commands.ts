@@ -5,7 +5,7 @@ import { Type, type Static } from './schema-types.js';
 import {
   Address, Asset, AssetPrice, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason,
   MAX_CANCELLED_ORDERS, MAX_CLAIMS, MarketKind,
-  Milliseconds, MarketOutcome, Position, Price, PriceRank, PriceSource, RelayAction, Seconds, Side, Signature, Uint256,
+  Milliseconds, MarketOutcome, Position, Price, PriceRank, PriceSourceName, RelayAction, Seconds, Side, Signature, Uint256,
   Uint32, Uint64, record,
 } from './fields.js';
 
@@ -183,7 +183,8 @@ export const HalveMarket = record({ ...head('HalveMarket', 1), marketId: Bytes32
  * `publishedAt` is the source's time, in milliseconds since the Unix epoch.
  */
 export const RecordPrice = record({
-  ...head('RecordPrice', 1), asset: Asset, source: PriceSource, rank: PriceRank, price: AssetPrice, publishedAt: Milliseconds,
+  ...head('RecordPrice', 1), asset: Asset, source: PriceSourceName, rank: PriceRank, price: AssetPrice,
+  publishedAt: Milliseconds,
 });
 
 /** Every fact up to and including this final block has been recorded. */

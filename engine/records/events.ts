@@ -3,7 +3,7 @@ import { Type, type Static } from './schema-types.js';
 import {
   Address, Asset, AssetPrice, Bytes32, Category, ChainId, Claim, Culprit, FailureReason, MarketKind, MarketOutcome,
   Milliseconds, Position, Price,
-  PriceRank, PriceSource, RelayAction, Seconds, SelfTrade, Side, TimeInForce, Uint256, Uint64, record,
+  PriceRank, PriceSourceName, RelayAction, Seconds, SelfTrade, Side, TimeInForce, Uint256, Uint64, record,
 } from './fields.js';
 
 const head = <T extends string, V extends number>(type: T, v: V) => ({ type: Type.Literal(type), v: Type.Literal(v) });
@@ -191,11 +191,12 @@ export const MarketHalved = record({ ...head('MarketHalved', 1), marketId: Bytes
 
 /** A price source has published a price of an asset. */
 export const PriceRecorded = record({
-  ...head('PriceRecorded', 1), asset: Asset, source: PriceSource, rank: PriceRank, price: AssetPrice, publishedAt: Milliseconds,
+  ...head('PriceRecorded', 1), asset: Asset, source: PriceSourceName, rank: PriceRank, price: AssetPrice,
+  publishedAt: Milliseconds,
 });
 
 /** A price that counts for a quick market. `publishedAt` is the source's time in milliseconds. */
-const counted = { marketId: Bytes32, source: PriceSource, price: AssetPrice, publishedAt: Milliseconds };
+const counted = { marketId: Bytes32, source: PriceSourceName, price: AssetPrice, publishedAt: Milliseconds };
 
 /** The price at the market's start. */
 export const StrikePriceSet = record({ ...head('StrikePriceSet', 1), ...counted });

@@ -1,6 +1,6 @@
 /** A channel over a real Postgres: what reaches whom, what is sent once, and what happens without a connection. */
 import assert from 'node:assert/strict';
-import { createChannel, type Channel, type ChannelOptions } from '../../engine/log/postgres/channel.js';
+import { createChannel, type NotifyChannel, type ChannelOptions } from '../../engine/log/postgres/channel.js';
 import { startProxyTo, type UrlProxy } from '../support/proxies.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
@@ -10,7 +10,7 @@ describe('log: a channel between processes', () => {
   let proxy: UrlProxy;
   let heard: string[];
   let told: string[];
-  let hearing: Channel;
+  let hearing: NotifyChannel;
   before(async () => {
     database = await testDatabase();
     proxy = await startProxyTo(database.url);
@@ -30,7 +30,7 @@ describe('log: a channel between processes', () => {
   });
   afterEach(() => hearing.close());
 
-  function open(options: Partial<ChannelOptions> = {}): Channel {
+  function open(options: Partial<ChannelOptions> = {}): NotifyChannel {
     return createChannel({ url: database.url, name: 'channel under test', channel: 'under_test', connectTimeoutMs: 5_000, statementTimeoutMs: 5_000, ...options });
   }
 
