@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { RequestError } from '../engine/records/errors.js';
 import { followPositions, type Patience } from './following.js';
-import { positionOf, soleRow, type RowSource, type Statement } from './statement.js';
+import { positionOf, PROJECTIONS, soleRow, type RowSource, type Statement } from './statement.js';
 
 export interface Database extends RowSource {
   /** The last log position that every read model includes; -1 while one of them is empty. */
@@ -34,11 +34,7 @@ export interface ReadModelOptions {
 /** The role that may only read the read models. Sessions use it if the URL's user may take it. */
 const READER = 'query_reader';
 
-const READ_MODELS: Statement = {
-  name: 'read_models_position',
-  text: `select ${positionOf(['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims', 'prices', 'quick_markets'])}
-    as position`,
-};
+const READ_MODELS: Statement = { name: 'read_models_position', text: `select ${positionOf(PROJECTIONS)} as position` };
 
 /**
  * SQLSTATEs of temporary errors: resources, statement timeout and shutdown, connection, tables not created yet, and

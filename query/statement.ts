@@ -31,7 +31,10 @@ export function soleRow<Row>(rows: readonly Row[]): Row {
 }
 
 /** The names of the projections, as in the checkpoint table: each read names the projections that it reads. */
-export type ProjectionName = 'markets' | 'orders' | 'trades' | 'positions' | 'redemptions' | 'resolutions' | 'claims' | 'prices' | 'quick_markets';
+export const PROJECTIONS = [
+  'markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims', 'prices', 'quick_markets',
+] as const;
+export type ProjectionName = typeof PROJECTIONS[number];
 
 /** A statement with the columns `body` and `position`: one statement, so that both come from one snapshot. `body` is a scalar subquery's SQL. */
 export function answering(name: string, projections: readonly ProjectionName[], body: string): Statement {
