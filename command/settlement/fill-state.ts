@@ -3,7 +3,7 @@
  * the queue: it has each fill's state, and the worker writes what `next` returns. No input or output.
  */
 import { backoffMs } from '../../engine/waiting.js';
-import type { Ending, RequestStatus } from '../lane/requests.js';
+import type { TransactionEnding, RequestStatus } from '../lane/requests.js';
 import type { QueueRules } from './rules.js';
 
 export type FillState
@@ -155,7 +155,7 @@ export function isOver(status: RequestStatus, nextBlock: number): boolean {
   }
 }
 
-export function hasSucceeded(status: RequestStatus): status is { readonly kind: 'ended'; readonly ending: Ending & { readonly kind: 'mined' } } {
+export function hasSucceeded(status: RequestStatus): status is { readonly kind: 'ended'; readonly ending: TransactionEnding & { readonly kind: 'mined' } } {
   return status.kind === 'ended' && status.ending.kind === 'mined' && status.ending.succeeded;
 }
 
