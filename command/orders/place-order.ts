@@ -1,7 +1,7 @@
 /** `POST /api/v1/orders`: from a body's bytes to the answer. An order is accepted exactly once, however often it is sent. */
 import { LogUnavailable } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
-import type { AdvanceClock, Permit, PlaceOrder } from '../../engine/records/commands.js';
+import type { AdvanceClock, OrderPermit, PlaceOrder } from '../../engine/records/commands.js';
 import type { Event, OrderTermsSet } from '../../engine/records/events.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
@@ -264,7 +264,7 @@ export function checkSignature(recovery: SignerRecovery, { domain: { domain }, d
 
 /** Throws `invalid_permit` for a permit that this trader did not sign. */
 export function checkPermit(
-  { permitDigestOf, recovery }: PlaceOrderParts, { chainId, owner, permit }: { chainId: number; owner: string; permit: Permit },
+  { permitDigestOf, recovery }: PlaceOrderParts, { chainId, owner, permit }: { chainId: number; owner: string; permit: OrderPermit },
 ): void {
   const digestOf = permitDigestOf(chainId);
   if (digestOf === undefined) return;

@@ -21,11 +21,11 @@ const head = <K extends string, V extends number>(kind: K, v: V) => ({
 const fact = { fact: Type.Optional(ChainFact) };
 
 /** An ERC-2612 permit that was sent with an order. The batch that settles the order's first fill uses it. */
-export const Permit = record({
+export const OrderPermit = record({
   nonce: Uint64, value: Uint256, deadline: Uint64, v: Type.Union([Type.Literal(27), Type.Literal(28)]), r: Bytes32,
   s: Bytes32,
 });
-export type Permit = Static<typeof Permit>;
+export type OrderPermit = Static<typeof OrderPermit>;
 
 /** Version 2 knows what a quick market is about, version 3 what becomes of a market that is recorded after its end. */
 export const OpenMarket = record({
@@ -69,7 +69,7 @@ export const PlaceOrder = record({
   nonce: Uint64,
   expiration: Uint64,
   signature: Signature,
-  permit: Type.Optional(Permit),
+  permit: Type.Optional(OrderPermit),
   /** Absent: GTC. */
   timeInForce: Type.Optional(Type.Union([Type.Literal('FOK'), Type.Literal('FAK')])),
   /** The order never takes: it is rejected if it would match at once. */
