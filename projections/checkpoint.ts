@@ -113,7 +113,7 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Checkpo
 }
 
 /** The moves of the checkpoints for a batch, and what they are afterwards, written by this transaction. */
-export interface Step {
+interface Step {
   readonly moves: readonly Advance[];
   readonly after: (writer: string) => Checkpoints;
 }
