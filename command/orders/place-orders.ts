@@ -62,7 +62,7 @@ function placeOne(placing: OrderPlacing, request: unknown, how: Parameters<Order
   return placing(request as JsonObject, how);
 }
 
-/** As how many orders the body counts for the rate limit: those that a request of its own would count, too. */
+/** The number of orders in the body: the rate limit counts each as if it came alone. */
 function weightOf(body: Buffer): number {
   try {
     return ordersIn(parseJsonObject(body)).length;

@@ -127,7 +127,7 @@ export interface Timing {
   readonly rules: QueueRules;
 }
 
-/** The first batch of the fills, which are in order, and from when on it goes: until then others may join it. */
+/** The first batch of these fills, which are in order, and when it may be sent: until then other fills may join it. */
 export function firstBatch<Fill extends FillProgress>(
   fills: readonly Fill[], { nowMs, askedMs, rules }: Timing,
 ): { readonly batch: readonly Fill[]; readonly fromMs: number } {

@@ -121,7 +121,7 @@ export class SettlementWorker {
   /** Whether the history has caught up once since the start: an earlier process's transaction may have settled fills in the last blocks. */
   private begun = false;
   private catchingUp = false;
-  /** When the queue was read last, how far the feed had come then, and when it is to be read again though nothing new has come. */
+  /** The last read of the queue: when, the feed's watermark at that time, and when to read again without new fills. */
   private looked = { atMs: -Infinity, watermark: -1, againMs: -Infinity };
   private counted = { ...NOTHING_WAITS, atMs: -Infinity, isCurrent: false };
 
