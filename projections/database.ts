@@ -1,5 +1,6 @@
 /** One Postgres session of a projection worker, and which of its errors are temporary. */
 import pg from 'pg';
+import { withSettings } from '../engine/log/postgres/connection.js';
 import type { Query, PreparedStatement } from './projection.js';
 
 export interface Session {
@@ -76,12 +77,4 @@ async function guarded<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof pg.DatabaseError) || PASSING.test(error.code ?? '08')) throw new DatabaseUnavailable(error);
     throw error;
   }
-}
-
-/** The URL with session settings added to its start-up options, so that every session has them from the start. */
-function withSettings(url: string, settings: readonly string[]): string {
-  const target = new URL(url);
-  const given = target.searchParams.get('options');
-  target.searchParams.set('options', [...given === null ? [] : [given], ...settings.map((setting) => `-c ${setting}`)].join(' '));
-  return target.href;
 }

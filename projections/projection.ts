@@ -109,13 +109,6 @@ export function extentOf(batch: readonly FoldedOutcome[]): {
   return { first: outcome.position, end: outcome.position + batch.length, at: last.at };
 }
 
-/** The row of a statement that always returns one. */
-export function soleRow<Row>(rows: readonly Row[]): Row {
-  const [row] = rows;
-  if (row === undefined) throw new Error('a statement that always returns a row returned none');
-  return row;
-}
-
 /**
  * The item with this index, for statements whose rows name the requested items by index. Throws Error for an unknown
  * index.

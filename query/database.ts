@@ -1,8 +1,9 @@
 /** The query API's access to the read models: a pool of read-only Postgres sessions, and waiting for a log position. */
 import pg from 'pg';
+import { soleRow, withSettings } from '../engine/log/postgres/connection.js';
 import { RequestError } from '../engine/records/errors.js';
 import { followPositions, type Patience } from './following.js';
-import { positionOf, PROJECTIONS, soleRow, type RowSource, type Statement } from './statement.js';
+import { positionOf, PROJECTIONS, type RowSource, type Statement } from './statement.js';
 
 export interface Database extends RowSource {
   /** The last log position that every read model includes; -1 while one of them is empty. */
@@ -108,12 +109,4 @@ async function mayBeReader(url: string): Promise<boolean> {
   } finally {
     await client.end();
   }
-}
-
-/** The URL with session settings added to its start-up options, so that every session has them from the start. */
-function withSettings(url: string, settings: readonly string[]): string {
-  const target = new URL(url);
-  const given = target.searchParams.get('options');
-  target.searchParams.set('options', [...given === null ? [] : [given], ...settings.map((setting) => `-c ${setting}`)].join(' '));
-  return target.href;
 }

@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Reply } from '../service/api/endpoint.js';
-import { positionOf, soleRow, type Answer, type ProjectionName, type RowSource, type Statement } from './statement.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import { positionOf, type Answer, type ProjectionName, type RowSource, type Statement } from './statement.js';
 
 /**
  * The same read with shared answers. `id` names it, and `projections` are those that it reads: an answer is shared

@@ -1,4 +1,5 @@
 /** The parts of every read: one named statement that returns the finished JSON text and the last log position that the text includes. */
+import { soleRow } from '../engine/log/postgres/connection.js';
 import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 
 /** An answer: the JSON text, and the last log position that it includes (-1 while the read model is empty). */
@@ -21,13 +22,6 @@ export interface Statement {
 export interface RowSource {
   /** The rows of one prepared statement. Throws RequestError `unavailable` when Postgres cannot be reached or takes too long. */
   rows<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
-}
-
-/** The row of a statement that always returns one. */
-export function soleRow<Row>(rows: readonly Row[]): Row {
-  const [row] = rows;
-  if (row === undefined) throw new Error('a statement that always returns a row returned none');
-  return row;
 }
 
 /** The names of the projections, as in the checkpoint table: each read names the projections that it reads. */

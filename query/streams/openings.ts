@@ -3,7 +3,8 @@ import { priceMessage, type Learnt, type Opening, type Unknown } from './channel
 import type { Channel } from './channel.js';
 import type { OrderState } from './own-orders.js';
 import { PLACES } from '../orders/orderbook.js';
-import { bytes, hex, soleRow, type RowSource, type Statement } from '../statement.js';
+import { soleRow } from '../../engine/log/postgres/connection.js';
+import { bytes, hex, type RowSource, type Statement } from '../statement.js';
 
 /** What one reads from; the read models must include the position. */
 export interface At {
