@@ -75,7 +75,7 @@ export async function openProcess({
   let startup: Startup | undefined;
   const working = () => startup?.working();
   // Loaded where it is served: the documentation's assets take a tenth of a second.
-  const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json') } : {};
+  const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json', config.trustProxy) } : {};
   const { app, closeTokens } = appOf({ pages, config, chains, others, urls, metrics, logger, working, readiness: async (role) => {
     const now = working();
     const left = leaving.isSaid ? ['the service is stopping'] : [];
