@@ -32,6 +32,26 @@ export function valueOf<T>(name: string, { parse }: RequestField<T>, given: unkn
   throw new RequestError(code, code === 'invalid_request' ? `${name}: ${message}` : '', [{ field: `/${name}`, message }]);
 }
 
+/** What is said of a field, or of a parameter, that a request has and the endpoint does not. */
+export const UNKNOWN_FIELD = 'is not known here; leave it out';
+
+/**
+ * Throws RequestError `invalid_request` for the first name that the endpoint does not know: leaving it out of account
+ * could change what the client meant. `at`: a JSON pointer to the object that has the names.
+ */
+export function refuseUnknown(given: object, known: object, at = ''): void {
+  for (const name in given) {
+    if (!Object.hasOwn(given, name) || Object.hasOwn(known, name)) continue;
+    const field = `${at}/${pointerPart(name)}`;
+    throw new RequestError('invalid_request', `${field} ${UNKNOWN_FIELD}`, [{ field, message: UNKNOWN_FIELD }]);
+  }
+}
+
+/** A name as part of a JSON pointer (RFC 6901). It is shortened, since the client chose it. */
+export function pointerPart(name: string): string {
+  return name.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
 /** A field that is sent as text, once. `read` gets the text. */
 function textField<T>(schema: TSchema, read: (text: string) => T | FieldFault, errors: readonly ErrorCode[] = []): RequestField<T> {
   return {
