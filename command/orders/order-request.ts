@@ -189,7 +189,7 @@ export function tooSoon(expiration: string, atMs: number): RequestError {
 export function fieldError(
   code: ErrorCode, field: string, message: string, extra?: Readonly<Record<string, unknown>>,
 ): RequestError {
-  return new RequestError(code, `${field} ${message}`, [{ field, message }], extra);
+  return new RequestError(code, '', [{ field, message }], extra);
 }
 
 /**

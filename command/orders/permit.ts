@@ -63,7 +63,7 @@ export function parsePermit(value: unknown, atMs: number): Permit {
 }
 
 function invalidPermit(faults: readonly FieldError[]): RequestError {
-  return new RequestError('invalid_permit', faults.map(({ field, message }) => `${field} ${message}`).join('; '), faults);
+  return new RequestError('invalid_permit', '', faults);
 }
 
 function normalRecoveryByte(v: 0 | 1 | 27 | 28 | FieldFault): 27 | 28 | FieldFault {
