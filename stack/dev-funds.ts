@@ -13,7 +13,7 @@ import { bytesOf, defineEndpoint, MAX_BODY_BYTES, serve, type Route } from '../s
 import type { ClientErrorCode } from '../service/api/errors.js';
 import * as example from '../service/api/examples.js';
 import { problems } from '../service/api/problems.js';
-import { GIFT, type Give } from './chain/faucet.js';
+import { GIFT, type GiveTestMoney } from './chain/faucet.js';
 
 export const FUNDS_PATH = '/api/v1/dev/funds';
 
@@ -21,15 +21,15 @@ export const FUNDS_PATH = '/api/v1/dev/funds';
 const MOST = { wallet: 5, client: 60 } as const;
 const WINDOW_S = 60;
 
-export interface FundsParts {
+export interface TestMoneyPorts {
   readonly chainId: number;
-  readonly give: Give;
+  readonly give: GiveTestMoney;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
 
 /** The route of the endpoint, over a development chain. */
-export function fundsRoutes(parts: FundsParts): readonly Route[] {
+export function fundsRoutes(parts: TestMoneyPorts): readonly Route[] {
   return serve([giveFunds], { funds: { ...parts, count: createCounter(parts.now) } });
 }
 
@@ -75,7 +75,7 @@ export const giveFunds = defineEndpoint({
     'invalid_json', 'invalid_request', 'invalid_address', 'invalid_chain_id', 'unknown_chain', 'rate_limited', 'chain_unavailable', 'unavailable',
   ],
   limit: 'none', consistent: false,
-}, ({ funds: { chainId, give, count } }: { readonly funds: FundsParts & { readonly count: Count } }) => async ({ body }, { ip }) => {
+}, ({ funds: { chainId, give, count } }: { readonly funds: TestMoneyPorts & { readonly count: Count } }) => async ({ body }, { ip }) => {
   const { address, chainId: asked = chainId } = parseBody(body, fields);
   if (asked !== chainId) throw fieldError('unknown_chain', '/chainId', `is not ${chainId}, the chain of this stack`);
   count('client', ip);

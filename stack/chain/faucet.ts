@@ -11,7 +11,7 @@ import { nodeRequest } from './node-request.js';
 export const GIFT = { collateral: 10_000_000_000n, native: parseEther('1') } as const;
 
 /** What a wallet has. */
-export interface Funds {
+export interface TestMoney {
   readonly collateral: bigint;
   readonly native: bigint;
   /** `pending`: the transaction is sent and not yet mined. */
@@ -21,7 +21,7 @@ export interface Funds {
 }
 
 /** Fills a wallet up to the gift. `address` in lower case. Throws RequestError `invalid_address`, `chain_unavailable`. */
-export type Give = (address: string) => Promise<Funds>;
+export type GiveTestMoney = (address: string) => Promise<TestMoney>;
 
 /** The sender of the stablecoin. The node sends without its key, which nobody has, so nobody else uses its nonces. */
 const SENDER = '0x00000000000000000000000000000000000f0cd5';
@@ -33,12 +33,12 @@ const POLL_MS = 20;
  * Fills wallets up, so a repeat gives nothing: neither a client that repeats a request nor a kill between two steps makes
  * a wallet richer. Requests for a wallet that is being filled share the gift.
  */
-export function createFaucet({ chain, rpcUrl }: { readonly chain: Chain; readonly rpcUrl: string }): Give {
+export function createFaucet({ chain, rpcUrl }: { readonly chain: Chain; readonly rpcUrl: string }): GiveTestMoney {
   const { contracts: { collateral: token } } = chain;
-  const underway = new Map<string, Promise<Funds>>();
+  const underway = new Map<string, Promise<TestMoney>>();
   const ask = <T>(method: string, params: readonly unknown[]) => nodeRequest<T>(rpcUrl, method, params);
 
-  const balances = async (address: string): Promise<Pick<Funds, 'collateral' | 'native'>> => {
+  const balances = async (address: string): Promise<Pick<TestMoney, 'collateral' | 'native'>> => {
     const call = { to: token, data: TOKEN.encodeFunctionData('balanceOf', [address]) };
     const [collateral, native] = await Promise.all([
       ask<string>('eth_call', [call, 'latest']), ask<string>('eth_getBalance', [address, 'latest']),
@@ -65,7 +65,7 @@ export function createFaucet({ chain, rpcUrl }: { readonly chain: Chain; readonl
     return false;
   }
 
-  async function fill(address: string): Promise<Funds> {
+  async function fill(address: string): Promise<TestMoney> {
     const { collateral, native } = await balances(address);
     const txHash = collateral < GIFT.collateral ? await mint(address, GIFT.collateral - collateral) : '';
     if (native < GIFT.native) await ask('anvil_setBalance', [address, hex(GIFT.native)]);
