@@ -49,7 +49,7 @@ function exportedType(statement: ts.Statement): string | undefined {
 }
 
 const ALLOWED = new Set([
-  ...FOLDERS, '.ci', 'deploy', 'docs', 'tools', '.dockerignore', '.gitignore', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'eslint.config.js', 'package-lock.json',
+  ...FOLDERS, '.ci', 'client', 'deploy', 'docs', 'tools', '.dockerignore', '.gitignore', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'eslint.config.js', 'package-lock.json',
   'package.json',
   'tsconfig.json',
 ]);
