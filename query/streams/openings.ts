@@ -14,7 +14,9 @@ export interface At {
 /** `$1` is the market, `$2` the position. */
 const TRADES: Statement = { name: 'stream_trades', text: `
   select coalesce((select max(position) from trade_messages where market_id = $1::bytea and position <= $2::bigint), -1) as last,
-    coalesce((select json_agg(number) from trades where market_id = $1::bytea and settlement < 2 and position <= $2::bigint), '[]') as fills` };
+    coalesce((
+      select json_agg(trades.number) from unsettled_trades unsettled join trades on trades.number = unsettled.number
+      where unsettled.market_id = $1::bytea and trades.position <= $2::bigint), '[]') as fills` };
 
 /** SQL: an order as it was after the position $2, for an order that was placed up to there; `orders` is `o`. */
 const STATE = `
@@ -39,7 +41,7 @@ const ORDERS: Statement = { name: 'stream_orders', text: `
     select number from orders where trader = $1::bytea and status = 0
     union
     select case when (taker_side = 0) = (buyer = $1::bytea) then taker_number else maker_number end
-    from trades where settlement < 2 and (buyer = $1::bytea or seller = $1::bytea)
+    from trades where number in (select number from unsettled_trades where buyer = $1::bytea or seller = $1::bytea)
   )
   select coalesce((select max(position) from order_messages where trader = $1::bytea and position <= $2::bigint), -1) as last,
     coalesce((
