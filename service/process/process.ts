@@ -27,7 +27,7 @@ import type { StopStep } from '../stop.js';
 import { bearerTokensFor } from './bearer-tokens.js';
 import { serve } from './serve.js';
 import type { Urls } from './shared-parts.js';
-import { startRoles, type Startup, type Working } from './startup.js';
+import { startRoles, type Working } from './startup.js';
 import { createWaits } from './waits.js';
 
 const VERSION = '0.1.0';
@@ -68,12 +68,11 @@ export async function openProcess({
   const ending = new AbortController();
   const waits = createWaits({ logger, signal: ending.signal });
   const leaving = { isSaid: false };
-  let startup: Startup | undefined;
-  const working = () => startup?.working();
+  let working: Working | undefined;
   // Loaded where it is served: the documentation's assets take a tenth of a second.
   const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json', config.trustProxy) } : {};
-  const { app, closeTokens } = appOf({ pages, config, chains, others, urls, metrics, logger, working, readiness: async (role) => {
-    const now = working();
+  const { app, closeTokens } = appOf({ pages, config, chains, others, urls, metrics, logger, working: () => working, readiness: async (role) => {
+    const now = working;
     const left = leaving.isSaid ? ['the service is stopping'] : [];
     return readinessAnswer({
       roles: config.roles,
@@ -82,16 +81,18 @@ export async function openProcess({
     });
   } });
   const { url, stop } = await serve(app, { config, metrics, logger });
-  const { started, failed, stopSteps } = startup = startRoles({
+  const { started, failed, stopSteps } = startRoles({
     config, roles, urls, chains, logger, metrics, machine, waits, abort: (reason) => { ending.abort(reason); },
   });
+  const isWorking = started.then((all) => { working = all; });
+  isWorking.catch(() => undefined);
   return {
-    url, started, failed,
+    url, started: isWorking, failed,
     stopSteps: [
       { what: 'say that this process leaves', async run() {
         leaving.isSaid = true;
         app.leave();
-        if (working() !== undefined) await pause(graceMs);
+        if (working !== undefined) await pause(graceMs);
       } },
       { what: 'stop taking requests', run: async () => {
         await stop();

@@ -24,10 +24,8 @@ export interface Working {
 }
 
 export interface Startup {
-  /** Undefined until the start is over. */
-  working(): Working | undefined;
   /** Resolves when each role works. Rejects with the reason why the process cannot work. */
-  readonly started: Promise<void>;
+  readonly started: Promise<Working>;
   /** Rejects when a part or a role has failed after the start. */
   readonly failed: Promise<never>;
   /** The steps that end everything that was started, in order, also before the start is over. */
@@ -43,10 +41,9 @@ export function startRoles(options: OpenOptions & { readonly abort: (reason: Err
   const names = ROLE_NAMES.filter((name) => roles.has(name));
   const running = new Map<RoleName, StartedRole>();
   let opened: OpenedParts | undefined;
-  let working: Working | undefined;
   let looking: NodeJS.Timeout | undefined;
 
-  async function start(): Promise<void> {
+  async function start(): Promise<Working> {
     const { parts, failed } = opened = await openSharedParts(options);
     for (const name of names) {
       waits.signal.throwIfAborted();
@@ -58,7 +55,7 @@ export function startRoles(options: OpenOptions & { readonly abort: (reason: Err
     metrics.show(state);
     const look = createAlerts({ report: reportTo(logger), now: machine.clocks.monotonic });
     looking = setInterval(() => { void look([...parts.conditions.state, ...state]); }, LOOK_EVERY_MS).unref();
-    working = {
+    return {
       parts, roles: running, reads: running.has('query') || running.has('api') ? await parts.readModels() : undefined,
       handlers: new Map([...running.values()].flatMap(
         ({ routes = [] }) => routes.map(({ endpoint, handler }) => [endpoint, handler] as const),
@@ -72,7 +69,7 @@ export function startRoles(options: OpenOptions & { readonly abort: (reason: Err
   const started = start();
   started.catch(() => undefined);
   return {
-    working: () => working, started,
+    started,
     failed: started.then(() => Promise.race([opened?.failed ?? neverFails, ...failuresOf(running)]), () => neverFails),
     stopSteps: [
       { what: 'stop asking the chains', async run() {

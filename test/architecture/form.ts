@@ -22,7 +22,8 @@ export const form: Rule = eachSource(({ path, text, tree }) => {
   return findings;
 });
 
-const PRODUCT = FOLDERS.filter((folder) => folder !== 'test');
+/** The client is a package of its own, whose users see its names alone. */
+const PRODUCT = FOLDERS.filter((folder) => folder !== 'test' && folder !== 'client');
 
 /** An exported type has its name alone in the product: whoever meets the name anywhere knows which type it is. */
 export const typeNames: Rule = ({ sources }) => {
