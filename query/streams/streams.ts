@@ -9,9 +9,8 @@ import { requireAsset } from '../asset.js';
 import type { Database } from '../database.js';
 import type { Places } from '../places.js';
 import { bytes, hex, type Statement } from '../statement.js';
-import { createTurns } from '../turns.js';
 import { unlessLogAway } from '../unless-log-away.js';
-import { beginAt, type Beginning, type CatchUpParts } from './catch-up.js';
+import { beginAt, catchUpParts, type Beginning } from './catch-up.js';
 import type { Channel } from './channel.js';
 import { createEventReader, type EventReader, type Room } from './event-reader.js';
 import { createHub } from './hub.js';
@@ -54,7 +53,7 @@ const UNBUFFERED = { 'X-Accel-Buffering': 'no' };
 
 export function createStreams({ log, db, places, assets, onError, room, stallMs = 30_000, pause }: StreamOptions): Streams {
   const hub = createHub({ log, onError, ...pause && { pause } });
-  const parts: CatchUpParts = { hub, log, db, turns: createTurns(1), opening: createTurns(2) };
+  const parts = catchUpParts({ hub, log, db });
   let open = 0;
   let cutOff = 0;
 
@@ -72,7 +71,7 @@ export function createStreams({ log, db, places, assets, onError, room, stallMs 
         leave();
       };
       try {
-        await mustExist(channels, { db, assets });
+        if (!hub.tells(channels)) await mustExist(channels, { db, assets });
         const cut = new AbortController();
         const cutSoon = (): void => {
           cutOff += 1;
