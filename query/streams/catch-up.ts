@@ -73,6 +73,8 @@ export interface Wanted {
   /** The position of the last message that it has; -1 for the whole history. Undefined: it begins now, with a snapshot. */
   readonly from: number | undefined;
   readonly signal: AbortSignal;
+  /** Called with the beginning before anything of the channels is given to the reader. */
+  readonly begun?: (beginning: Beginning) => void;
 }
 
 /** A beginning whose request was found good. */
@@ -83,6 +85,8 @@ export interface Beginning {
   readonly first: Delivery | undefined;
   /** What the log has, until the reader has joined the hub, from which all later messages come. */
   readonly deliveries: AsyncGenerator<Delivery, void, undefined>;
+  /** Nothing more of the channel comes from the log; when the reader has joined the hub, this does nothing. */
+  drop(channel: Channel): void;
   /** Nothing more comes. */
   leave(): void;
 }
@@ -116,34 +120,45 @@ export async function beginAt(parts: CatchUpParts, wanted: Wanted, reader: Reade
 }
 
 /** What the hub has itself: the present, and all that a reader has missed who comes back soon. Costs no query. */
-function fromHub(hub: Hub, { channels, from }: Wanted, reader: Reader): Beginning | undefined {
+function fromHub(hub: Hub, { channels, from, begun }: Wanted, reader: Reader): Beginning | undefined {
   if (!hub.tells(channels)) return undefined;
   const first = from === undefined ? burstOf(hub.snapshots(channels)) : hub.missed(channels, from);
   if (from !== undefined && first === undefined) return undefined;
-  return {
+  let leaveHub = (): void => undefined;
+  const beginning: Beginning = {
     position: from ?? hub.position(), first: first?.messages.length === 0 ? undefined : first, deliveries: nothing(),
-    leave: hub.join(channels, reader, neverNeeded),
+    drop: () => undefined, leave: () => { leaveHub(); },
   };
+  begun?.(beginning);
+  leaveHub = hub.join(channels, reader, neverNeeded);
+  return beginning;
 }
 
 async function onItsWay(
   parts: CatchUpParts, wanted: Wanted, { reader, arrived }: Pick<Course, 'reader' | 'arrived'>,
 ): Promise<Beginning> {
-  const { channels, from } = wanted;
+  const { channels, from, begun } = wanted;
   const position = from ?? parts.hub.position();
   const { fold, known } = await openAt(parts, wanted, position);
   const first = from === undefined ? burstOf(channels.flatMap((channel) => fold.snapshot(channel) ?? [])) : undefined;
   const course: Course = {
     channels, fold, knowsAll: position < 0, known, position, reader, arrived, hasLeft: false, leaveHub: undefined,
   };
-  return {
+  const beginning: Beginning = {
     position, first, deliveries: fromLog(parts, course),
+    drop(channel) {
+      if (course.leaveHub !== undefined) return;
+      course.channels = course.channels.filter(({ name }) => name !== channel.name);
+      fold.remove(channel);
+    },
     leave() {
       course.hasLeft = true;
       course.leaveHub?.();
       arrived();
     },
   };
+  begun?.(beginning);
+  return beginning;
 }
 
 /** The channels as they are at a position, and up to where the read models were when they were read. */
@@ -184,7 +199,8 @@ function burstOf(snapshots: readonly Message[]): Delivery | undefined {
 // eslint-disable-next-line @typescript-eslint/no-empty-function -- a reader who has joined already gets nothing from the log
 async function* nothing(): Beginning['deliveries'] {}
 
-interface Course extends Pick<Wanted, 'channels'> {
+interface Course {
+  channels: readonly Channel[];
   readonly fold: Channels;
   /** Whether it began before the first outcome, so that nothing has to be looked up. */
   readonly knowsAll: boolean;
@@ -204,12 +220,12 @@ interface Course extends Pick<Wanted, 'channels'> {
 
 async function* fromLog(parts: CatchUpParts, course: Course): Beginning['deliveries'] {
   const { hub } = parts;
-  const { channels, fold, known, reader } = course;
+  const { fold, known, reader } = course;
   while (!course.hasLeft) {
     const end = hub.position();
     if (course.position === end && end >= known) {
       // Without a wait since the position was compared: nothing comes between the last message of the log and the first one of the hub.
-      course.leaveHub = hub.join(channels, reader, (channel) => fold.remove(channel));
+      course.leaveHub = hub.join(course.channels, reader, (channel) => fold.remove(channel));
       course.arrived();
       return;
     }

@@ -9,7 +9,8 @@ import { RequestError } from '../../engine/records/errors.js';
 import { createBell, pause } from '../../engine/waiting.js';
 import { createChannels, type Channels, type Opening } from './channels.js';
 import type { Channel } from './channel.js';
-import { Delivery, Heartbeat, type Ending, type Message } from './message.js';
+import type { Ending } from '../../service/api/conversation.js';
+import { Delivery, Heartbeat, type Message } from './message.js';
 import { createRecent, type Recent, type RecentLimits } from './recent.js';
 
 /** Whoever gets messages as they come. */

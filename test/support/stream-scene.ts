@@ -45,7 +45,7 @@ export function answeringModels(
   log: Pick<Log, 'length'>, asked: (name: string) => void = () => undefined,
 ): StreamOptions['db'] {
   const answers: Readonly<Record<string, object>> = {
-    stream_markets_known: { id: MARKET }, stream_book: { last: '-1', at: '0', levels: [] },
+    stream_markets_known: { id: MARKET }, past_book: { isMarket: true, levels: null, blocks: [], newest: null },
     stream_orders: { last: '-1', orders: [] }, stream_trades: { last: '-1', fills: [] }, stream_markets: { last: '-1' },
   };
   return {
