@@ -16,7 +16,10 @@ from prediction_exchange import (
 from prediction_exchange.core import Core
 from test_watching import TRADES, heartbeat, trade
 
-QUICK = Patience(resend_for=2.0, attempt=1.0, first_pause=0.001, longest_pause=0.002)
+#: Long enough for the slowest machine; the pauses are short.
+QUICK = Patience(resend_for=120.0, attempt=60.0, first_pause=0.001, longest_pause=0.002)
+#: The pause after the first attempt would be longer than the time.
+ONCE = Patience(resend_for=60.0, attempt=60.0, first_pause=120.0, longest_pause=120.0)
 BID = Order(MARKET, Side.BUY, Outcome.YES, "0.62", "1")
 PLACED = {"orderHash": "0x12", "status": "accepted", "matches": 0, "timestamp": 1}
 
@@ -83,7 +86,7 @@ def test_a_lost_answer_and_a_busy_exchange_get_the_same_bytes_again(call: Caller
 @both
 def test_the_outcome_is_unknown_past_the_deadline(call: Caller) -> None:
     with faulty_server(playing(CONFIG), CUT) as server, pytest.raises(OutcomeUnknown):
-        call(server.url, "place", BID, patience=Patience(resend_for=0.05, attempt=1.0, first_pause=0.01))
+        call(server.url, "place", BID, patience=ONCE)
 
 
 @both
@@ -91,7 +94,7 @@ def test_nobody_there_is_told_as_such(call: Caller) -> None:
     with faulty_server(playing(CONFIG)) as server:
         pass
     with pytest.raises(TransportError):
-        call(server.url, "status", patience=Patience(resend_for=0.05, first_pause=0.01))
+        call(server.url, "status", patience=ONCE)
 
 
 @both
