@@ -27,6 +27,11 @@ describe('the client in Python', function () {
     assert.match(await succeeds(['-m', 'mypy', '--cache-dir', directory]), /^Success: no issues found in \d{2,} source files$/m);
   });
 
+  it('is formatted and linted', async () => {
+    await succeeds(['-m', 'ruff', 'check', '--no-cache']);
+    await succeeds(['-m', 'ruff', 'format', '--check', '--no-cache']);
+  });
+
   it('has the types of answers that the API\'s document has', async () => {
     const document = JSON.stringify(openapiDocument(allEndpoints, '1.2.3'));
     const written = await succeeds(['answers_from_openapi.py'], { input: document });

@@ -1,4 +1,4 @@
-"""The exchange's answers, as its OpenAPI document describes them. Written by answers_from_openapi.py; do not edit."""
+"""The exchange's answers, by its OpenAPI document. Written by answers_from_openapi.py; do not edit."""
 
 from __future__ import annotations
 
