@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Wallet } from 'ethers';
 import { creatorWallet, developmentAccounts } from '../../stack/chain/dev-contracts.js';
 import { createMarket } from '../../tools/market/chain.js';
 import type { ApiChain, ApiConfig } from '../../tools/demo/api.js';
@@ -120,7 +121,7 @@ with Exchange(sys.argv[1], signer=os.environ["KEY"], patience=Patience(resend_fo
     const marketId = await openedMarket('Will it rain in Python?', OPEN_S);
     const program = startPython(['examples/whole_life.py', url, marketId], {
       environment: {
-        SELLER_KEY: seller!.privateKey, BUYER_KEY: buyer!.privateKey, TOKEN: (await readFile(join(directory, 'data', 'token'), 'utf8')).trim(),
+        SELLER_KEY: Wallet.createRandom().privateKey, BUYER_KEY: Wallet.createRandom().privateKey, TOKEN: (await readFile(join(directory, 'data', 'token'), 'utf8')).trim(),
       },
     });
     for (const moment of [/^the seller has 10 YES and 10 NO$/, /^YES is proposed$/]) {
@@ -128,9 +129,34 @@ with Exchange(sys.argv[1], signer=os.environ["KEY"], patience=Patience(resend_fo
       await killAndStart();
     }
     const { code, output } = await program.ended;
-    assert.match(output, new RegExp(['^the seller has 10 YES and 10 NO', 'the seller asks 0\\.62: 0x[0-9a-f]{64}', 'the buyer has bought 4 with 1 match',
-      'the fill is confirmed', 'the market has expired', 'YES is proposed', 'YES has won', 'the seller is paid 6\\.000000',
-      'the buyer is paid 4\\.000000', '$'].join('\n')), output);
+    const lines = [
+      '^the seller has 10000\\.000000, the buyer 10000\\.000000', 'the seller has 10 YES and 10 NO',
+      'the seller asks 0\\.62: 0x[0-9a-f]{64}', 'the buyer has bought 4 with 1 match', 'the fill is confirmed',
+      'the market has expired', 'YES is proposed', 'YES has won', 'the seller is paid 6\\.000000',
+      'the buyer is paid 4\\.000000', '
+    assert.equal(code, 0);
+  });
+
+  it('makes a market, and goes on after a kill', async () => {
+    const marketId = await openedMarket('Will somebody make a market in Python?', 3_600);
+    const program = startPython(['examples/market_maker.py', url, marketId], {
+      environment: { PRIVATE_KEY: maker!.privateKey, NONCES: join(directory, 'nonces') },
+    });
+    await Promise.all([program.said(/^BUY 5000000 at 490000: /), program.said(/^SELL 5000000 at 510000: /)]);
+    await killAndStart();
+    const taking = 'import os, sys; from prediction_exchange import *; exchange = Exchange(sys.argv[1], signer=os.environ["KEY"]); '
+      + 'print(exchange.place(Order(sys.argv[2], Side.SELL, Outcome.YES, "0.49", "5", time_in_force="FOK"))["matches"])';
+    const { output } = await runPython(['-c', taking, url, marketId], { environment: { KEY: seller!.privateKey } });
+    assert.equal(output, '1\n');
+    // Its bid is filled at 0.49: it quotes around that, less what it leans for five shares.
+    await program.said(/^BUY 5000000 at 479000: /);
+    program.child.kill('SIGKILL');
+    await program.ended;
+  });
+});
+,
+    ];
+    assert.match(output, new RegExp(lines.join('\n')), output);
     assert.equal(code, 0);
   });
 

@@ -80,6 +80,8 @@ def main() -> None:
         Exchange(url, signer=os.environ["SELLER_KEY"], token=token, patience=PATIENT) as seller,
         Exchange(url, signer=os.environ["BUYER_KEY"], token=token, patience=PATIENT) as buyer,
     ):
+        # On a development stack; elsewhere wallets bring their own.
+        say(f"the seller has {whole(seller.funds()['collateral'])}, the buyer {whole(buyer.funds()['collateral'])}")
         trade(market_id, seller, buyer)
         resolve(market_id, seller)
         for name, wallet in (("seller", seller), ("buyer", buyer)):

@@ -125,7 +125,7 @@ class AsyncExchange:
     cancel_after = _flow(Core.cancel_after)
     reduce = _flow(Core.reduce)
     resend = _flow(Core.resend)
-    fund = _flow(Core.fund)
+    funds = _flow(Core.funds)
     approve = _flow(Core.approve)
     permit = _flow(Core.permit)
     split = _flow(Core.split)

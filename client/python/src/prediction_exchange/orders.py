@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypedDict, cast
 
 from .amounts import UINT64_MAX, UINT256_MAX, Amount, base_units
 from .answers import CancelledAll, CancelledOrder, Chain, CheckedOrder, PlacedOrder, ReducedOrder, Switch
@@ -23,6 +23,20 @@ ALL_MARKETS = "0x" + "0" * 64
 
 TimeInForce = Literal["GTC", "FOK", "FAK"]
 SelfTrade = Literal["cancel_older", "cancel_newer"]
+
+
+class Funds(TypedDict):
+    """What a wallet has that was given test money. Only a development stack has the endpoint, so its document alone."""
+
+    address: str
+    chainId: int
+    #: Test stablecoin, in base units.
+    collateral: int
+    #: The coin that pays for gas, in wei, as a decimal text.
+    native: str
+    status: Literal["confirmed", "pending"]
+    #: Empty where the wallet had enough.
+    txHash: str
 
 
 class Side(IntEnum):
@@ -230,11 +244,11 @@ class Orders(Session):
         delivered = yield from self._write(request, f"the reduction of {order_hash}", order_hash=order_hash)
         return cast(ReducedOrder, body_of(delivered.response))
 
-    def fund(self, address: str | None = None, *, chain_id: int | None = None) -> Flow[dict[str, Any]]:
+    def funds(self, address: str | None = None, *, chain_id: int | None = None) -> Flow[Funds]:
         """Test money and gas for a wallet, the signer where none is named. Only a development stack has any."""
         chain = yield from self._chain(chain_id)
         request = post("/api/v1/dev/funds", {"address": address or self.address, "chainId": chain["chainId"]})
-        return body_of((yield from self._write(request, "the test money")).response)
+        return cast(Funds, body_of((yield from self._write(request, "the test money")).response))
 
     def resend(self, unknown: OutcomeUnknown) -> Flow[dict[str, Any]]:
         """
