@@ -2,7 +2,8 @@
  * The checkpoint: how many outcomes the read models include, every one of them as many. The transaction that writes the rows also moves the
  * checkpoint. A read model that is new or rebuilt is made apart, up to the checkpoint, before it is among them.
  */
-import { soleRow, type Query } from './projection.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import type { Query } from './projection.js';
 
 export interface Checkpoint {
   /** The position of the next outcome to fold. */
