@@ -42,9 +42,6 @@ class ActiveQuickMarket(TypedDict):
 Address = str
 
 
-AddressInput = str
-
-
 class Assertion(TypedDict):
     id: Bytes32
     proposer: Address
@@ -162,9 +159,6 @@ class BookSnapshot(TypedDict):
 
 
 Bytes32 = str
-
-
-Bytes32Input = str
 
 
 class CancelledAll(TypedDict):
@@ -298,27 +292,6 @@ class ChainsContracts(TypedDict):
     chains: list[ChainContracts]
 
 
-class CheckOrderRequest(TypedDict):
-    order: Order
-    #: EIP-712 signature of the order in the chain's orderDomain: r, s, v.
-    signature: NotRequired[SignatureInput]
-    permitSignature: NotRequired[PermitSignature]
-    #: GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with
-    #: not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not
-    #: cover it.
-    timeInForce: NotRequired[Literal['GTC', 'FOK', 'FAK']]
-    #: The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature
-    #: does not cover it.
-    postOnly: NotRequired[bool]
-    #: Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted.
-    #: The order's signature does not cover it. An integer of 0 to 9007199254740991, as a JSON integer or as a
-    #: decimal string.
-    notAfter: NotRequired[Union[int, str]]
-    #: What happens when the order would match an order of the same trader: cancel_older cancels the resting one,
-    #: cancel_newer what is left of this one. The order's signature does not cover it.
-    selfTrade: NotRequired[Literal['cancel_older', 'cancel_newer']]
-
-
 class CheckedMatch(TypedDict):
     price: Price
     #: Shares, 6 decimals. An exact integer, which may be beyond 2^53.
@@ -353,21 +326,6 @@ class CheckedOrder(TypedDict):
     #: Number of the trader's own orders that are cancelled, since they would trade with this one.
     ownOrdersCancelled: NotRequired[int]
     refusal: NotRequired[Problem]
-
-
-class ClockReadiness(TypedDict):
-    #: While the clock is not trusted, orders are refused and no time passes in the history.
-    trusted: bool
-    #: Why the clock is not trusted; empty while it is.
-    doubts: list[str]
-    #: The trusted time, ISO 8601 in UTC.
-    time: str
-    #: The machine's clock minus the trusted time, in milliseconds.
-    wallAheadMs: int
-    #: The clock of the log's database minus the trusted time; null while it is not known.
-    databaseAheadMs: Union[int, None]
-    #: The latest time in the history minus the trusted time; null while the history is empty or not known here.
-    historyAheadMs: Union[int, None]
 
 
 class Collateral(TypedDict):
@@ -433,33 +391,6 @@ class ContractsByName(TypedDict):
     market: ChainContract
 
 
-class DatabaseReadiness(TypedDict):
-    #: What the database is for.
-    name: Literal['log', 'read models', 'outbox']
-    answers: bool
-    #: Why it does not answer; null while it does.
-    lastError: Union[str, None]
-
-
-class DiskReadiness(TypedDict):
-    #: The first directory on the fullest of the disks that the process writes to, such as DATA_DIR or
-    #: DATA_DIR/postgres.
-    directory: str
-    #: Free space on that disk.
-    freeBytes: int
-    #: Below this, orders are refused; 0 means never.
-    minFreeBytes: int
-
-
-class EngineReadiness(TypedDict):
-    #: Number of commands that this engine has decided.
-    position: int
-    #: Number of commands in the log.
-    logLength: int
-    #: This engine is on standby: another engine records the command outcomes.
-    standby: bool
-
-
 class FailedClaim(TypedDict):
     #: Hash of the redemption transaction; empty if none was sent.
     txHash: SettlementTxHash
@@ -523,21 +454,6 @@ class FailedTrades(TypedDict):
 FailureReason = Literal['buyer_insufficient_balance', 'buyer_insufficient_allowance', 'seller_insufficient_shares', 'seller_not_approved', 'order_expired', 'order_cancelled', 'overfill', 'market_resolved', 'invalid_signature', 'transfer_rejected', 'transaction_reverted', 'unknown']
 
 
-class FeedReadiness(TypedDict):
-    #: Kafka's topic.
-    topic: str
-    #: Another process publishes the fill feed.
-    standby: bool
-    #: Number of command outcomes whose messages are published; null while that is not known.
-    position: Union[int, None]
-    #: Number of commands whose messages are not published yet; null while that is not known.
-    lag: Union[int, None]
-    #: Why nothing can be published; null when it can.
-    problem: Union[str, None]
-    #: What of the topic is not as the feed promises, with what mends it; null when nothing is known to be.
-    topicProblem: Union[str, None]
-
-
 class FieldError(TypedDict):
     #: JSON pointer to the field, or the name of the parameter or header.
     field: str
@@ -582,43 +498,6 @@ class Holders(TypedDict):
     #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
     #: empty.
     nextCursor: NotRequired[str]
-
-
-class IntakeReadiness(TypedDict):
-    #: Another process takes in the fills, and settles them.
-    standby: bool
-    #: Number of command outcomes that are taken in; null while that is not known.
-    position: Union[int, None]
-    #: Number of commands that are not taken in yet; null while that is not known.
-    lag: Union[int, None]
-    #: Why nothing can be taken in; null when it can.
-    problem: Union[str, None]
-    #: Why fills are taken from the log, and not from Kafka; null while they come by Kafka, or are not to.
-    kafkaProblem: Union[str, None]
-
-
-class KeeperReadiness(TypedDict):
-    #: Another process is the keeper of this chain.
-    standby: bool
-    #: Number of proposed resolutions that are disputed, or past their dispute window and the time for others to
-    #: settle them.
-    dueProposals: int
-    #: Number of those that have waited for more than seven days since their dispute window.
-    overdueProposals: int
-    #: Why the keeper cannot look or send; null when it can.
-    problem: Union[str, None]
-
-
-class LaneReadiness(TypedDict):
-    #: Chain identifier.
-    chainId: int
-    #: Name of the key in the settings.
-    key: str
-    address: Address
-    #: Another process sends with this key.
-    standby: bool
-    #: What blocks the lane; null when nothing does.
-    problem: Union[str, None]
 
 
 class Limits(TypedDict):
@@ -671,10 +550,6 @@ class Limits(TypedDict):
     ordersPerWindow: int
     #: Most reads per client address and window; 0 = no limit.
     readsPerWindow: int
-
-
-class Liveness(TypedDict):
-    live: Literal[True]
 
 
 class Market(TypedDict):
@@ -939,31 +814,6 @@ class OpenOrders(TypedDict):
     #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
     #: empty.
     nextCursor: NotRequired[str]
-
-
-class Order(TypedDict):
-    """The order, field for field as signed."""
-    #: Market to trade in.
-    marketId: Bytes32Input
-    #: Signer and owner of the order.
-    trader: AddressInput
-    #: 0 = BUY, 1 = SELL. As a JSON integer or as a decimal string.
-    side: Literal[0, 1, '0', '1']
-    #: 0 = YES, 1 = NO. As a JSON integer or as a decimal string.
-    outcome: Literal[0, 1, '0', '1']
-    #: Price of one share in collateral, 6 decimals: 1000000 = 1.00. An integer of 1 to 999999, as a JSON integer or
-    #: as a decimal string.
-    price: Union[int, str]
-    #: Shares, 6 decimals. An integer of 1 to 18446744073709551615, as a JSON integer or as a decimal string.
-    size: Union[int, str]
-    #: Unique among the trader's live orders. An integer of 0 to 18446744073709551615, as a JSON integer or as a
-    #: decimal string.
-    nonce: Union[int, str]
-    #: Unix seconds, at least 60 ahead of the server. An integer of 0 to 18446744073709551615, as a JSON integer or
-    #: as a decimal string.
-    expiration: Union[int, str]
-    #: The zero address.
-    makerFeeRecipient: str
 
 
 class OrderDomain(TypedDict):
@@ -1340,45 +1190,6 @@ class PendingTrades(TypedDict):
     nextCursor: NotRequired[str]
 
 
-class PermitSignature(TypedDict):
-    """ERC-2612 permit, for buying without an approval made before."""
-    #: The owner's permit nonce at the stablecoin. An integer of 0 to 18446744073709551615, as a JSON integer or as a
-    #: decimal string.
-    nonce: Union[int, str]
-    #: Amount to approve, of 0 to 2^256-1.
-    value: str
-    #: Unix seconds until which the permit is good. An integer of 0 to 18446744073709551615, as a JSON integer or as
-    #: a decimal string.
-    deadline: Union[int, str]
-    #: Recovery id: 27 or 28, or 0 or 1 for the same. As a JSON integer or as a decimal string.
-    v: Literal[0, 1, 27, 28, '0', '1', '27', '28']
-    #: Signature component.
-    r: Bytes32Input
-    #: Signature component.
-    s: Bytes32Input
-
-
-class PlaceOrderRequest(TypedDict):
-    order: Order
-    #: EIP-712 signature of the order in the chain's orderDomain: r, s, v.
-    signature: SignatureInput
-    permitSignature: NotRequired[PermitSignature]
-    #: GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with
-    #: not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not
-    #: cover it.
-    timeInForce: NotRequired[Literal['GTC', 'FOK', 'FAK']]
-    #: The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature
-    #: does not cover it.
-    postOnly: NotRequired[bool]
-    #: Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted.
-    #: The order's signature does not cover it. An integer of 0 to 9007199254740991, as a JSON integer or as a
-    #: decimal string.
-    notAfter: NotRequired[Union[int, str]]
-    #: What happens when the order would match an order of the same trader: cancel_older cancels the resting one,
-    #: cancel_newer what is left of this one. The order's signature does not cover it.
-    selfTrade: NotRequired[Literal['cancel_older', 'cancel_newer']]
-
-
 class PlacedOrder(TypedDict):
     orderHash: Bytes32
     status: Literal['accepted']
@@ -1516,15 +1327,6 @@ class PriceSettings(TypedDict):
     sources: list[Literal['pyth', 'coinbase', 'binance', 'simulated']]
 
 
-class PriceSourceReadiness(TypedDict):
-    name: str
-    connected: bool
-    #: Seconds since its last price; null before the first.
-    sinceHeardS: Union[int, None]
-    #: What went wrong last; null when all has been well since prices came.
-    problem: Union[str, None]
-
-
 class PriceTold(TypedDict):
     #: `prices:{asset}`, hex in lower case.
     channel: str
@@ -1547,24 +1349,6 @@ class PriceTold(TypedDict):
     timestamp: int
     #: Name of the source.
     source: str
-
-
-class PricedAssetReadiness(TypedDict):
-    asset: str
-    #: The source in use.
-    source: str
-    #: Seconds since the last price that counts was published; null before the first.
-    sincePriceS: Union[int, None]
-
-
-class PricesReadiness(TypedDict):
-    #: Another process records prices.
-    standby: bool
-    #: Why no price can be recorded; null when it can.
-    problem: Union[str, None]
-    #: The best first.
-    sources: list[PriceSourceReadiness]
-    assets: list[PricedAssetReadiness]
 
 
 class Problem(TypedDict):
@@ -1607,14 +1391,6 @@ class Problem(TypedDict):
     suspendedUntil: NotRequired[int]
     #: `too_many_open_orders`: the most open orders that a trader may have.
     maxOpenOrders: NotRequired[int]
-
-
-class ProjectionReadiness(TypedDict):
-    name: str
-    #: Number of command outcomes that the read model includes.
-    position: int
-    #: Number of command outcomes that the read model does not include yet.
-    lag: int
 
 
 class ProposalTerms(TypedDict):
@@ -1669,101 +1445,6 @@ class QuickMarketSettings(TypedDict):
     ahead: int
 
 
-class QuickMarketsReadiness(TypedDict):
-    #: Chain identifier.
-    chainId: int
-    address: Address
-    #: Another process creates and resolves the quick markets of this chain.
-    standby: bool
-    #: Number of quick markets that there should be and are not.
-    missingMarkets: int
-    #: Number of decided quick markets that the chain has not resolved.
-    decidedMarkets: int
-    #: Number of quick markets whose price at the start or the end did not come in time.
-    unresolvableMarkets: int
-    #: Number of creations and resolutions that the contracts refused last.
-    refused: int
-    #: Why nothing can be looked at or sent; null when it can.
-    problem: Union[str, None]
-
-
-class ReadModelsReadiness(TypedDict):
-    #: Last log position that all reads include; -1 for none.
-    position: int
-    #: Number of commands after that position.
-    lag: int
-
-
-class ReadinessChains(TypedDict):
-    #: Chain identifier.
-    chainId: NotRequired[int]
-    #: The last final block of the chain; null while there is none, as before the chain has answered.
-    finalBlock: NotRequired[Union[int, None]]
-    #: Number of final blocks that the history does not have yet.
-    lagBlocks: NotRequired[int]
-    #: Whether the last request to the chain succeeded. While the chain is unreachable, orders are accepted and fills
-    #: wait.
-    reachable: NotRequired[bool]
-    #: Number of requests to the chain that failed in a row.
-    failures: NotRequired[int]
-    #: Why the last request failed, or which blocks a node that answers has lost; null when nothing is wrong.
-    lastError: NotRequired[Union[str, None]]
-    #: Seconds since a request succeeded, or since the start.
-    sinceLookS: NotRequired[int]
-    #: The chain has had no new block for too long.
-    stalled: NotRequired[bool]
-    #: Why the chain is not recorded any more; null while it is recorded.
-    stopped: NotRequired[Union[str, None]]
-    #: Which quick market the chain has resolved otherwise than the exchange decided, since the process started; null
-    #: when none.
-    resolutionProblem: NotRequired[Union[str, None]]
-    #: Number of quick markets that the chain has resolved otherwise than the exchange decided, since the process
-    #: started.
-    contradictedMarkets: NotRequired[int]
-    #: Number of transactions whose anchors the chain's settings pass over.
-    anchorsPassedOver: NotRequired[int]
-    #: Number of fills that wait to be sent, counted up to 10,000.
-    waitingFills: NotRequired[int]
-    #: Number of fills in transactions that are neither confirmed nor failed.
-    sentFills: NotRequired[int]
-    #: How long the oldest waiting fill has waited, in seconds; null when none waits, or another process settles.
-    oldestWaitingS: NotRequired[Union[int, None]]
-    #: What blocks settlement; null when nothing does.
-    settlementProblem: NotRequired[Union[str, None]]
-
-
-class Readiness(TypedDict):
-    ready: bool
-    #: Why the service is not ready; empty when it is ready.
-    reasons: list[str]
-    #: Roles of the process; for a stack of several processes, the roles of all of them.
-    roles: list[str]
-    #: The process's clock.
-    clock: NotRequired[ClockReadiness]
-    #: Databases that the process uses. Each is asked at most twice per second, with a time limit of 2 s.
-    databases: NotRequired[list[DatabaseReadiness]]
-    disk: NotRequired[DiskReadiness]
-    engine: NotRequired[EngineReadiness]
-    #: State of the projections role.
-    projections: NotRequired[list[ProjectionReadiness]]
-    #: State of the query role.
-    readModels: NotRequired[ReadModelsReadiness]
-    #: State of the feed role, with KAFKA_BROKERS: how far the fill feed is published in each of its topics.
-    feeds: NotRequired[list[FeedReadiness]]
-    #: State of the indexer and settlement roles; each has its own fields.
-    chains: NotRequired[list[ReadinessChains]]
-    #: State of the settlement role: how far the fills to settle have come in.
-    intakes: NotRequired[list[IntakeReadiness]]
-    #: State of the lane role.
-    lanes: NotRequired[list[LaneReadiness]]
-    #: State of the relayer role.
-    relays: NotRequired[list[RelayerReadiness]]
-    #: State of the prices role.
-    prices: NotRequired[list[PricesReadiness]]
-    #: State of the prices role, for each chain with a key for quick markets.
-    quickMarkets: NotRequired[list[QuickMarketsReadiness]]
-
-
 class RecordedOutcome(TypedDict):
     """The outcome as recorded."""
     #: Engine time in milliseconds.
@@ -1804,19 +1485,6 @@ class RelayerError(TypedDict):
     success: Literal[False]
     #: What is wrong with the request, or why it could not be carried out.
     error: str
-
-
-class RelayerReadiness(TypedDict):
-    #: Chain identifier.
-    chainId: int
-    address: Address
-    #: Another process relays on this chain.
-    standby: bool
-    #: Number of relayed requests that have not ended.
-    openRelays: int
-    #: Why the relayer cannot send; null when it can.
-    problem: Union[str, None]
-    keeper: KeeperReadiness
 
 
 class RelayerSettings(TypedDict):
@@ -1899,9 +1567,6 @@ SettlementTxHash = str
 
 
 Side = int
-
-
-SignatureInput = str
 
 
 class SignedAction(TypedDict):
