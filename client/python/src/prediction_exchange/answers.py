@@ -74,15 +74,6 @@ class Book(TypedDict):
     asks: list[PriceLevel]
 
 
-class BookChangeLevels(TypedDict):
-    outcome: Outcome
-    side: Side
-    price: Price
-    #: Total shares at this price from now on; 0 removes the level, 6 decimals. An exact integer, which may be beyond
-    #: 2^53.
-    size: int
-
-
 class BookChange(TypedDict):
     #: `book:{marketId}`, hex in lower case.
     channel: str
@@ -96,47 +87,7 @@ class BookChange(TypedDict):
     at: int
     #: Another message at this position, or another snapshot, follows on the connection.
     more: NotRequired[Literal[True]]
-    levels: list[BookChangeLevels]
-
-
-class BookSnapshotYesBids(TypedDict):
-    price: Price
-    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
-    size: int
-
-
-class BookSnapshotYesAsks(TypedDict):
-    price: Price
-    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
-    size: int
-
-
-class BookSnapshotYes(TypedDict):
-    """The book of YES."""
-    #: Highest price first.
-    bids: list[BookSnapshotYesBids]
-    #: Lowest price first.
-    asks: list[BookSnapshotYesAsks]
-
-
-class BookSnapshotNoBids(TypedDict):
-    price: Price
-    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
-    size: int
-
-
-class BookSnapshotNoAsks(TypedDict):
-    price: Price
-    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
-    size: int
-
-
-class BookSnapshotNo(TypedDict):
-    """The book of NO."""
-    #: Highest price first.
-    bids: list[BookSnapshotNoBids]
-    #: Lowest price first.
-    asks: list[BookSnapshotNoAsks]
+    levels: list[ChangedLevel]
 
 
 class BookSnapshot(TypedDict):
@@ -153,9 +104,9 @@ class BookSnapshot(TypedDict):
     #: Another message at this position, or another snapshot, follows on the connection.
     more: NotRequired[Literal[True]]
     #: The book of YES.
-    yes: BookSnapshotYes
+    yes: Book
     #: The book of NO.
-    no: BookSnapshotNo
+    no: Book
 
 
 Bytes32 = str
@@ -290,6 +241,16 @@ class ChainTotals(TypedDict):
 class ChainsContracts(TypedDict):
     #: Empty when orders settle nowhere.
     chains: list[ChainContracts]
+
+
+class ChangedLevel(TypedDict):
+    """A level of a book."""
+    outcome: Outcome
+    side: Side
+    price: Price
+    #: Total shares at this price from now on; 0 removes the level, 6 decimals. An exact integer, which may be beyond
+    #: 2^53.
+    size: int
 
 
 class CheckedMatch(TypedDict):
@@ -461,6 +422,9 @@ class FieldError(TypedDict):
     message: str
 
 
+FillRole = Literal['maker', 'taker']
+
+
 class HistoryEntry(TypedDict):
     #: Position in the log.
     position: int
@@ -603,6 +567,9 @@ class MarketActivityEntry(TypedDict):
     settlementStatus: SettlementStatus
 
 
+MarketCategory = Literal['defi', 'protocol', 'stablecoin', 'general']
+
+
 class MarketDisputed(TypedDict):
     #: `markets`, hex in lower case.
     channel: str
@@ -651,6 +618,9 @@ class MarketHalvedTold(TypedDict):
     #: Another message at this position, or another snapshot, follows on the connection.
     more: NotRequired[Literal[True]]
     marketId: Bytes32
+
+
+MarketKind = Literal['standard', 'quick']
 
 
 class MarketNonces(TypedDict):
@@ -751,14 +721,14 @@ class MarketTold(TypedDict):
     marketId: Bytes32
     #: The market's question.
     question: str
-    category: Literal['defi', 'protocol', 'stablecoin', 'general']
+    category: MarketCategory
     contractAddress: Address
     maker: Address
     #: Unix seconds.
     expiration: int
     #: Chain identifier.
     chainId: int
-    kind: Literal['standard', 'quick']
+    kind: MarketKind
     asset: NotRequired[Asset]
     #: Unix seconds.
     startTime: NotRequired[int]
@@ -814,6 +784,9 @@ class OpenOrders(TypedDict):
     #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
     #: empty.
     nextCursor: NotRequired[str]
+
+
+OrderCancelReason = Literal['user', 'expired', 'self_trade', 'match_limit', 'market_closed', 'settlement_failed', 'time_in_force', 'post_only', 'cancel_after']
 
 
 class OrderDomain(TypedDict):
@@ -961,8 +934,7 @@ class OwnOrderCancelled(TypedDict):
     orderHash: Bytes32
     #: Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
     remainingSize: int
-    #: Why the order was cancelled.
-    reason: Literal['user', 'expired', 'self_trade', 'match_limit', 'market_closed', 'settlement_failed', 'time_in_force', 'post_only', 'cancel_after']
+    reason: OrderCancelReason
 
 
 class OwnOrderFailed(TypedDict):
@@ -983,8 +955,7 @@ class OwnOrderFailed(TypedDict):
     remainingSize: int
     #: The fill's number.
     fill: int
-    #: The order's part in the fill.
-    role: Literal['maker', 'taker']
+    role: FillRole
     price: Price
     #: Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
     size: int
@@ -1011,8 +982,7 @@ class OwnOrderFilled(TypedDict):
     remainingSize: int
     #: The fill's number.
     fill: int
-    #: The order's part in the fill.
-    role: Literal['maker', 'taker']
+    role: FillRole
     price: Price
     #: Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
     size: int
@@ -1076,8 +1046,7 @@ class OwnOrderSettled(TypedDict):
     remainingSize: int
     #: The fill's number.
     fill: int
-    #: The order's part in the fill.
-    role: Literal['maker', 'taker']
+    role: FillRole
     price: Price
     #: Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
     size: int
@@ -1587,6 +1556,7 @@ class SigningDomain(TypedDict):
 
 
 class StreamError(TypedDict):
+    #: The stream ends, or by WebSocket: what was asked for was not done.
     type: Literal['error']
     #: Name of the error.
     code: str
@@ -1674,11 +1644,13 @@ class TradeSettlement(TypedDict):
     more: NotRequired[Literal[True]]
     #: The fill's number.
     fill: int
-    #: State of the trade's settlement on the chain.
-    settlementStatus: Literal['pending', 'confirmed', 'failed']
+    settlementStatus: TradeSettlementStatus
     #: The settlement transaction.
     txHash: Bytes32
     reason: NotRequired[FailureReason]
+
+
+TradeSettlementStatus = Literal['pending', 'confirmed', 'failed']
 
 
 class Trades(TypedDict):
