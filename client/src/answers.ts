@@ -35,6 +35,7 @@ export type PastQuickMarket = Schemas['PastQuickMarket'];
 export type PriceRecord = Schemas['PriceRecord'];
 export type PlatformTotals = Schemas['PlatformTotals'];
 export type HistoryEntry = Schemas['HistoryEntry'];
+export type HistoryPage = Schemas['HistoryPage'];
 export type PositionSync = Schemas['PositionSync'];
 export type PlacedOrder = Schemas['PlacedOrder'];
 export type CancelledOrder = Schemas['CancelledOrder'];
