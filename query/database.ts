@@ -84,7 +84,7 @@ export async function openReadModels({
     } catch (error) {
       if (error instanceof pg.DatabaseError && !PASSING.test(error.code ?? '')) throw error;
       onError(error as Error);
-      throw new RequestError('unavailable', 'the read models');
+      throw new RequestError('unavailable', 'the read models cannot be reached');
     }
   };
   const position = async () => Number(soleRow(await rows<{ position: string }>(READ_MODELS, [])).position);

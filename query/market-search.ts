@@ -139,8 +139,7 @@ function conditionOfState(state: MarketSearch['state'], given: (value: unknown) 
 function beginningsOf(query: string): string {
   const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu);
   if (words !== null) return words.map((word) => `'${word}':*`).join(' & ');
-  const message = 'words of the question, with letters or digits';
-  throw new RequestError('invalid_request', `query: ${message}`, [{ field: '/query', message }]);
+  throw new RequestError('invalid_request', '', [{ field: '/query', message: 'has words of the question, with letters or digits' }]);
 }
 
 export const marketSearchParameters = {

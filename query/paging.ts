@@ -18,7 +18,7 @@ const PARTS: Readonly<Record<KeyPart, (value: unknown) => boolean>> = {
   none: (value) => value === null || PARTS.number(value),
 };
 
-const WHAT_TO_DO = 'send `nextCursor` of the page before unchanged, with the same other parameters, or leave it out for the first page';
+const NO_CURSOR = 'is not a cursor of this list; send `nextCursor` of the page before unchanged, with the same other parameters, or leave it out for the first page';
 
 /** The parameter; its text is checked by `keyAfter`, which knows the list. */
 export const cursor = inQuery('cursor', kind.optional(kind.text(Type.String({ pattern: '^[A-Za-z0-9_-]{1,400}$' }))), {
@@ -61,7 +61,7 @@ export function keyAfter(list: string, parts: readonly KeyPart[], text: string |
   if (text === undefined) return undefined;
   const [of, ...key] = contentOf(text);
   if (of === list && key.length === parts.length && parts.every((part, i) => PARTS[part](key[i]))) return key as PageKey;
-  throw new RequestError('invalid_request', `cursor: ${WHAT_TO_DO}`, [{ field: '/cursor', message: WHAT_TO_DO }]);
+  throw new RequestError('invalid_request', '', [{ field: '/cursor', message: NO_CURSOR }]);
 }
 
 function contentOf(text: string): readonly unknown[] {

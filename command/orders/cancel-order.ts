@@ -142,7 +142,7 @@ function parseSide(side: string | undefined): Side | undefined {
     case undefined: return undefined;
     case 'buy': return BUY;
     case 'sell': return SELL;
-    default: throw new RequestError('invalid_request', 'side is buy or sell', [{ field: '/side', message: 'is buy or sell' }]);
+    default: throw new RequestError('invalid_request', '', [{ field: '/side', message: 'is buy or sell' }]);
   }
 }
 
@@ -184,13 +184,13 @@ function checkAuthority(
   if (recovered.ok && recovered.signer === trader) return { trader, signature: normalSignature(signature), deadline };
   const { domain } = prepared;
   const fault = recovered.ok ? `is by ${recovered.signer}, not by the order's trader ${trader}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
-  throw invalidSignature('X-Cancel-Signature', `${fault}; the digest is ${toHex(digest)} in the domain ${JSON.stringify(domain)}`, {
+  throw invalidSignature('X-Cancel-Signature', fault, {
     digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null, domain,
   });
 }
 
 function invalidSignature(field: string, message: string, extra?: Readonly<Record<string, unknown>>): RequestError {
-  return new RequestError('invalid_cancel_signature', `${field} ${message}`, [{ field, message }], extra);
+  return new RequestError('invalid_cancel_signature', '', [{ field, message }], extra);
 }
 
 /** The parameters are passed on unparsed: the command side checks them together with the right to cancel. */

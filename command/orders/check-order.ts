@@ -56,7 +56,7 @@ async function checked(parts: CheckOrderParts, request: JsonObject): Promise<str
   const terms = parseTerms(request);
   if (expiresTooSoon(order.expiration, at)) throw tooSoon(order.expiration, at);
   const domain = domainOfMarket(parts, order.marketId);
-  if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'is not a market of this exchange' }]);
+  if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'names it' }]);
   const { chainId } = domain.domain;
   const digest = domain.orderDigest(order);
   const given = request['signature'];

@@ -12,7 +12,7 @@ import { compileSchema } from '../../engine/records/schema.js';
 import { MIN_LIFETIME_S } from '../../engine/rules/limits.js';
 import type { OrderFields } from '../signing/typed-data.js';
 import type { JsonObject } from '../../engine/records/exact-json.js';
-import { FieldFault, type RequestField } from '../../service/api/request-fields.js';
+import { FieldFault, pointerPart, UNKNOWN_FIELD, type RequestField } from '../../service/api/request-fields.js';
 import { PermitSignature } from './permit.js';
 import { choice, objectSchema, uint, UINT64_MAX } from './body-fields.js';
 
@@ -189,7 +189,7 @@ export function tooSoon(expiration: string, atMs: number): RequestError {
 export function fieldError(
   code: ErrorCode, field: string, message: string, extra?: Readonly<Record<string, unknown>>,
 ): RequestError {
-  return new RequestError(code, `${field} ${message}`, [{ field, message }], extra);
+  return new RequestError(code, '', [{ field, message }], extra);
 }
 
 /**
@@ -203,15 +203,10 @@ function shapeError(error: ErrorObject | undefined): RequestError {
 
 function fieldOf({ instancePath, keyword, params, message }: ErrorObject): FieldError {
   switch (keyword) {
-    case 'required': return { field: `${instancePath}/${pointer(params['missingProperty'])}`, message: 'is missing' };
+    case 'required': return { field: `${instancePath}/${pointerPart(String(params['missingProperty']))}`, message: 'is missing' };
     case 'additionalProperties':
-      return { field: `${instancePath}/${pointer(params['additionalProperty'])}`, message: 'is not a field that is known here; leave it out' };
+      return { field: `${instancePath}/${pointerPart(String(params['additionalProperty']))}`, message: UNKNOWN_FIELD };
     case 'pattern': return { field: instancePath, message: hexRules.get(instancePath) ?? 'is not of the right form' };
     default: return { field: instancePath, message: message ?? `breaks the rule ${keyword}` };
   }
-}
-
-/** A name as part of a JSON pointer. It is shortened, since the client chose it. */
-function pointer(name: unknown): string {
-  return String(name).slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -8,7 +8,7 @@ import { RequestError, type FieldError } from '../../engine/records/errors.js';
 import { AnyCaseBytes32 } from '../../engine/records/fields.js';
 import { BYTES32, isBytes32 } from '../../engine/records/hex.js';
 import { named } from '../../engine/records/named-schema.js';
-import { FieldFault, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
+import { FieldFault, pointerPart, UNKNOWN_FIELD, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
 import { choice, objectSchema, ruledField, uint, UINT256_MAX, UINT64_MAX, uintText } from './body-fields.js';
 
 const word = ruledField({ ...AnyCaseBytes32, description: 'Signature component.' }, `is ${BYTES32.meaning}`, (value) => (
@@ -57,13 +57,13 @@ export function parsePermit(value: unknown, atMs: number): Permit {
     if (message !== undefined) faults.push({ field: `/permitSignature/${name}`, message });
   }
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name));
-  if (unknown !== undefined) faults.push({ field: '/permitSignature', message: 'has a field that is not known here' });
+  if (unknown !== undefined) faults.push({ field: `/permitSignature/${pointerPart(unknown)}`, message: UNKNOWN_FIELD });
   if (faults.length > 0) throw invalidPermit(faults);
   return values as Parsed;
 }
 
 function invalidPermit(faults: readonly FieldError[]): RequestError {
-  return new RequestError('invalid_permit', faults.map(({ field, message }) => `${field} ${message}`).join('; '), faults);
+  return new RequestError('invalid_permit', '', faults);
 }
 
 function normalRecoveryByte(v: 0 | 1 | 27 | 28 | FieldFault): 27 | 28 | FieldFault {

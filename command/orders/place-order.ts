@@ -82,7 +82,7 @@ export function createOrderPlacing(parts: PlaceOrderParts): OrderPlacing {
     const terms = parseTerms(request);
     if (expiresTooSoon(order.expiration, at)) return repeatOrRefuse(parts, order, request['signature'], at);
     const domain = domainOfMarket(parts, order.marketId);
-    if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'is not a market of this exchange' }]);
+    if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'names it' }]);
     const digest = domain.orderDigest(order);
     const signature = checkSignature(parts.recovery, { domain, digest, trader: order.trader, given: request['signature'] });
     const orderHash = toHex(digest);
@@ -257,7 +257,7 @@ export function checkSignature(recovery: SignerRecovery, { domain: { domain }, d
   const recovered = recovery.recover(digest, bytes);
   if (recovered.ok && recovered.signer === trader) return normalSignature(bytes);
   const fault = recovered.ok ? `is by ${recovered.signer}, not by the trader ${trader}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
-  throw fieldError('invalid_signature', '/signature', `${fault}; the digest is ${toHex(digest)} in the domain ${JSON.stringify(domain)}`, {
+  throw fieldError('invalid_signature', '/signature', fault, {
     digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null, domain,
   });
 }
@@ -273,7 +273,7 @@ export function checkPermit(
   const recovered = recovery.recover(digest, signature);
   if (recovered.ok && recovered.signer === owner) return;
   const fault = recovered.ok ? `is by ${recovered.signer}, not by the trader ${owner}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
-  throw fieldError('invalid_permit', '/permitSignature', `${fault}; the digest is ${toHex(digest)}, for the settlement contract as spender`, {
+  throw fieldError('invalid_permit', '/permitSignature', `${fault}; its spender is the settlement contract`, {
     digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null,
   });
 }

@@ -7,6 +7,7 @@ import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpo
 import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problemExample, problems } from '../../service/api/problems.js';
+import { refuseUnknown } from '../../service/api/request-fields.js';
 import type { Answer, Submitted } from './answer.js';
 import { refusal, Results, type SignedRequestHandler } from './cancel-orders.js';
 import type { CommandWriter, Written } from './command-writer.js';
@@ -73,8 +74,7 @@ function weightOf(body: Buffer): number {
 }
 
 function ordersIn(body: JsonObject): readonly unknown[] {
-  const unknown = Object.keys(body).find((name) => name !== 'orders');
-  if (unknown !== undefined) throw fieldError('invalid_request', '/', 'has only the field orders');
+  refuseUnknown(body, { orders: true });
   const { orders } = body;
   if (!Array.isArray(orders) || orders.length === 0 || orders.length > MAX_BATCH_ORDERS) {
     throw fieldError('invalid_request', '/orders', `is a list of 1 to ${MAX_BATCH_ORDERS} orders`);

@@ -6,7 +6,7 @@ import { parseJsonObject } from '../../engine/records/exact-json.js';
 import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, MAX_CANCELLED_ORDERS, record } from '../../engine/records/fields.js';
 import { ADDRESS, BYTES32, SIGNATURE, isAddress, isBytes32, signatureBytes } from '../../engine/records/hex.js';
 import { Type, type TObject } from '../../engine/records/schema-types.js';
-import { FieldFault, optional, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
+import { FieldFault, optional, refuseUnknown, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
 import { ruledField, uint, UINT64_MAX } from './body-fields.js';
 import { fieldError } from './order-request.js';
 
@@ -57,11 +57,7 @@ export function bodySchema(fields: Fields): TObject {
  */
 export function parseBody<const F extends Fields>(body: Uint8Array, fields: F): { readonly [Name in keyof F]: ValueOf<F[Name]> } {
   const object = parseJsonObject(body);
-  const unknown = Object.keys(object).find((name) => !Object.hasOwn(fields, name));
-  if (unknown !== undefined) {
-    const field = `/${unknown.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    throw fieldError('invalid_request', field, 'is not a field that is known here; leave it out');
-  }
+  refuseUnknown(object, fields);
   return Object.fromEntries(Object.entries(fields).map(([name, { parse }]) => {
     const given = object[name] ?? undefined;
     const value = parse(given);

@@ -183,8 +183,7 @@ function userOf({ body: { userAddress }, user }: {
   readonly body: { readonly userAddress: string | undefined }; readonly user: string | undefined;
 }): string {
   if (userAddress !== undefined && user !== undefined && userAddress !== user) {
-    const message = 'not one user in the body and another in the query';
-    throw new RequestError('invalid_request', `userAddress: ${message}`, [{ field: '/userAddress', message }]);
+    throw new RequestError('invalid_request', '', [{ field: '/userAddress', message: 'is one user in the body and another one in the query' }]);
   }
   return userAddress ?? user ?? kind.valueOf('userAddress', kind.address, undefined);
 }

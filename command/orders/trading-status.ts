@@ -61,7 +61,10 @@ export const getStatus = defineEndpoint({
         status: 'open', reason: null, detail: null,
         plannedHalts: [{ from: example.placedAt + 3_600, to: example.placedAt + 5_400, reason: 'a new version of the database' }],
       },
-      'paused': { status: 'paused', reason: 'disk_full', detail: 'the disk of the service is full or nearly full, and the request was not taken', plannedHalts: [] },
+      'paused': {
+        status: 'paused', reason: 'disk_full', plannedHalts: [],
+        detail: 'there is no room for the request, which was not taken; send it again as Retry-After says: the disk of DATA_DIR is full',
+      },
     },
     headers: { 'X-Log-Position': 'The newest log position that the process knows.' },
   },

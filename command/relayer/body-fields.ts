@@ -93,14 +93,11 @@ export const optional = <T>({ parse, ...rest }: RequestField<T>): RequestField<T
 export type BodyFields = Readonly<Record<string, RequestField<unknown>>>;
 export type Parsed<F extends BodyFields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
 
-/**
- * The fields of an object, or the fault that is told. Fields that are not known are ignored, as clients of the
- * interface may send more than it names.
- */
+/** The fields of an object, or the fault that is told. A field that is not known is a fault of the body, as everywhere. */
 export function parseFields<F extends BodyFields>(fields: F, object: unknown): Parsed<F> | FieldFault {
   if (typeof object !== 'object' || object === null || Array.isArray(object)) return BODY;
   const values: Record<string, unknown> = {};
-  const faults: FieldFault[] = [];
+  const faults: FieldFault[] = Object.keys(object).every((name) => Object.hasOwn(fields, name)) ? [] : [BODY];
   for (const [name, { parse }] of Object.entries(fields)) {
     const value = parse(Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined);
     if (value instanceof FieldFault) faults.push(value);
@@ -120,7 +117,7 @@ export const objects = <F extends BodyFields>(fields: F, description: string): R
 /** The schema of an object with these fields. */
 export function schemaOf(fields: BodyFields): TSchema {
   return Type.Object(Object.fromEntries(Object.entries(fields).map(([name, { schema, required }]) => (
-    [name, required ? schema : Type.Optional(schema)]))));
+    [name, required ? schema : Type.Optional(schema)]))), { additionalProperties: false });
 }
 
 function firstOf(faults: readonly FieldFault[]): FieldFault | undefined {

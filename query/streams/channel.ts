@@ -50,5 +50,5 @@ function channelOf(text: string): Channel {
 }
 
 function refused(message: string): RequestError {
-  return new RequestError('invalid_request', `channels: ${message}`, [{ field: '/channels', message }]);
+  return new RequestError('invalid_request', '', [{ field: '/channels', message }]);
 }

@@ -7,10 +7,9 @@ import type { ErrorShape } from './error-shape.js';
 import type { ClientErrorCode } from './errors.js';
 import type { Parameter } from './parameter.js';
 import type { BearerToken } from './scopes.js';
-import { RequestError } from '../../engine/records/errors.js';
 import { record } from '../../engine/records/fields.js';
 import { parseJsonObject } from '../../engine/records/exact-json.js';
-import { valueOf, type RequestField, type ValueOf } from './request-fields.js';
+import { refuseUnknown, valueOf, type RequestField, type ValueOf } from './request-fields.js';
 
 /** Which processes serve an endpoint: those with the role `api`, `query` or `relayer`, or every process for itself. */
 export type EndpointRole = 'api' | 'query' | 'relayer' | 'every';
@@ -102,9 +101,11 @@ export function defineEndpoint(endpoint: Endpoint, serve?: Served<never>['serve'
 /** All errors that an endpoint can answer with, including those of its parameters, its body and the steps before the handler. */
 export function errorsOf({ errors, parameters, body, authority, consistent, limit, path }: Endpoint): ClientErrorCode[] {
   const codes = new Set<ClientErrorCode>([...Object.values(parameters).flatMap((each) => each.errors), ...body?.errors ?? [], ...errors]);
+  // A parameter that the endpoint does not have.
+  codes.add('invalid_request');
   if (authority.scope !== undefined) codes.add('missing_token').add('invalid_token').add('insufficient_scope').add('overloaded').add('unavailable');
   if (body !== undefined) codes.add('body_too_large').add('unsupported_media_type');
-  if (consistent) codes.add('invalid_request').add('not_caught_up');
+  if (consistent) codes.add('not_caught_up');
   if (limit !== 'none') codes.add('rate_limited');
   // With an empty path parameter, the request's path is a different path.
   if (path.includes('{')) codes.add('not_found');
@@ -213,10 +214,12 @@ export function serve<const E extends Served<never>>(endpoints: readonly E[], po
 function parserOf(endpoint: Endpoint): (request: ApiRequest) => Record<string, unknown> {
   const { parameters, body, answer } = endpoint;
   const entries = Object.entries(parameters).map(([key, parameter]) => ({ key, value: reader(parameter), parse: parameter.parse }));
+  const known = Object.fromEntries(Object.values(parameters).filter((each) => each.in === 'query').map(({ name }) => [name, true]));
   return (request) => {
     const params: Record<string, unknown> = {};
     if (body !== undefined) params['body'] = body.parse(request.rawBody);
     for (const { key, value, parse } of entries) params[key] = parse(value(request));
+    refuseUnknown(request.query, known);
     if (answer.alternatives !== undefined) params['contentType'] = contentTypeFor(endpoint, request);
     return params;
   };
@@ -284,8 +287,7 @@ export function objectOf<const F extends Fields>(fields: F, { optional, ...text 
     schema, ...text, optional, errors: [...new Set<ClientErrorCode>(['invalid_json', 'invalid_request', ...entries.flatMap(([, field]) => field.errors)])],
     parse: (bytes) => {
       const object = bytes.length === 0 ? {} : parseJsonObject(bytes);
-      const unknown = Object.keys(object).filter((name) => !Object.hasOwn(fields, name)).map((name) => ({ field: `/${name}`, message: 'no such field' }));
-      if (unknown.length > 0) throw new RequestError('invalid_request', '', unknown);
+      refuseUnknown(object, fields);
       return Object.fromEntries(entries.map(([name, field]) => [name, valueOf(name, field, object[name])])) as FieldValues<F>;
     },
   };

@@ -13,9 +13,9 @@ export const Problem = field.answer('Problem', {
   type: Type.String({ description: 'Reference to the description of this error.' }),
   title: Type.String({ description: 'Short description of the error; the same text for every occurrence.' }),
   status: Type.Integer({ description: 'The HTTP status.' }),
-  detail: Type.Optional(Type.String({ description: 'What is wrong with this request.' })),
+  detail: Type.Optional(Type.String({ description: 'What is wrong with this request, where `errors` does not say it.' })),
   instance: Type.Optional(Type.String({ description: 'The id of this occurrence in the service\'s log lines.' })),
-  error: Type.String({ description: 'Title and detail as one text.' }),
+  error: Type.String({ description: 'All in one text, for people: the title, and what is wrong with this request.' }),
   code: Type.String({ description: 'The name of the error. Names do not change.' }),
   errors: Type.Optional(Type.Array(field.answer('FieldError', {
     field: Type.String({ description: 'JSON pointer to the field, or the name of the parameter or header.' }),

@@ -3,6 +3,9 @@
  * TypeScript.
  */
 
+/** Where a stack on this machine serves; the page says its own address instead. */
+export const LOCAL_URL = 'http://127.0.0.1:8080';
+
 interface Step {
   readonly title: string;
   /** Plain text; what is between backticks is code. */
@@ -19,7 +22,7 @@ const STEPS: readonly Step[] = [{
   title: 'Get the configuration',
   text: 'It has the chains, and the EIP-712 domain and types that a wallet signs. The market says on which chain it is. Markets that have expired are listed until they are resolved.',
   curl: `
-URL=\${EXCHANGE_URL:-http://127.0.0.1:8080}
+URL=\${EXCHANGE_URL:-${LOCAL_URL}}
 curl -fsS "$URL/api/v1/config" > config.json
 curl -fsS "$URL/api/v1/markets" > markets.json
 node -p "JSON.stringify(require('./markets.json').markets.find(({ expiration }) => expiration > Date.now() / 1000))" > market.json
@@ -27,7 +30,7 @@ MARKET=$(node -p "require('./market.json').id")`,
   typescript: `
 import { Wallet, ZeroAddress } from 'ethers';
 
-const url = process.env['EXCHANGE_URL'] ?? 'http://127.0.0.1:8080';
+const url = process.env['EXCHANGE_URL'] ?? '${LOCAL_URL}';
 const read = async (path: string, headers: Record<string, string> = {}): Promise<any> => (await fetch(url + path, { headers })).json();
 
 const { chains, orderTypes, serverTime } = await read('/api/v1/config');
@@ -73,7 +76,8 @@ const signature = await wallet.signTypedData(orderDomain, { Order: orderTypes.Or
 }, {
   title: 'Place it',
   text: 'The answer comes when the order is durable and matched. Sending the same signed order again is safe: it gets the same answer. Where the configuration says '
-    + '`exposureCheck`, the wallet needs the stablecoin and an approval (or a `permitSignature` in the body) first; `/api/v1/contracts` has the ABIs for that.',
+    + '`exposureCheck`, the wallet needs the stablecoin and an approval (or a `permitSignature` in the body) first; `/api/v1/contracts` has the ABIs for that. '
+    + 'A development stack gives the money to any wallet: `POST /api/v1/dev/funds` with its `address`.',
   curl: `
 curl -fsS "$URL/api/v1/orders" -D headers.txt -H 'Content-Type: application/json' \\
   --data "{ \\"order\\": $(cat order.json), \\"signature\\": \\"$SIGNATURE\\" }" > placed.json
@@ -115,20 +119,25 @@ if (!cancelled.ok) throw new Error(await cancelled.text());
 console.log(await cancelled.json());`,
 }];
 
-/** The quick start as a part of an HTML page. */
-export function quickStartHtml(): string {
+/** The quick start as a part of an HTML page, for a service at this URL. */
+export function quickStartHtml(url: string): string {
   return [
     '<main class="quick-start">',
     '<h1>Quick start</h1>',
-    '<p>Each column is one program: run its blocks one after the other, in bash or as one TypeScript file with <code>ethers</code> 6. Below is every endpoint.</p>',
+    '<p>Each column is one program: run its blocks one after the other in bash, or put them into one file, <code>quick-start.mts</code>. '
+    + `In an empty folder, ${RUN}. Below is every endpoint.</p>`,
     ...STEPS.map(({ title, text, curl, typescript }, index) => [
       `<h2>${index + 1}. ${escaped(title)}</h2>`,
       `<p>${escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')}</p>`,
-      `<div class="ways">${block('curl', 'bash', curl)}${block('TypeScript', 'typescript', typescript)}</div>`,
+      `<div class="ways">${block('curl', 'bash', curl.replaceAll(LOCAL_URL, url))}${block('TypeScript', 'typescript', typescript.replaceAll(LOCAL_URL, url))}</div>`,
     ].join('\n')),
     '</main>',
   ].join('\n');
 }
+
+/** How the TypeScript is run: by Node alone where it strips types, else by a package that does. */
+const RUN = '<code>npm install ethers@6</code>, and then <code>node quick-start.mts</code> with Node 22.18 or later, or '
+  + '<code>npx tsx quick-start.mts</code> with Node 20';
 
 function block(name: string, language: string, code: string): string {
   return `<figure><figcaption>${name}</figcaption><pre><code class="language-${language}">${escaped(code.trim())}\n</code></pre></figure>`;

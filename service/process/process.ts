@@ -66,7 +66,7 @@ export interface OpeningProcess {
 export async function openProcess({
   config, resources, logger, machine = THIS_MACHINE, graceMs,
 }: OpeningProcess): Promise<ExchangeProcess> {
-  const { urls, chains } = resources;
+  const { urls, chains, routes: others = [] } = resources;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
   const ending = new AbortController();
@@ -75,8 +75,8 @@ export async function openProcess({
   let startup: Startup | undefined;
   const working = () => startup?.working();
   // Loaded where it is served: the documentation's assets take a tenth of a second.
-  const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json') } : {};
-  const { app, closeTokens } = appOf({ pages, config, chains, urls, metrics, logger, working, readiness: async (role) => {
+  const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json', config.trustProxy) } : {};
+  const { app, closeTokens } = appOf({ pages, config, chains, others, urls, metrics, logger, working, readiness: async (role) => {
     const now = working();
     const left = leaving.isSaid ? ['the service is stopping'] : [];
     return readinessAnswer({
@@ -127,6 +127,8 @@ interface AppParts {
   readonly pages: Parameters<typeof createApp>[0]['pages'];
   readonly config: Config;
   readonly chains: readonly ConfiguredChain[];
+  /** Beside those of the exchange. */
+  readonly others: readonly Route[];
   readonly urls: Urls;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -139,7 +141,7 @@ const ALWAYS: ReadonlySet<Endpoint> = new Set<Endpoint>([getLiveness, getReadine
 
 /** The application of the roles' endpoints, whose handlers come when the roles work. */
 function appOf(
-  { pages, config, chains, urls, metrics, logger, working, readiness }: AppParts,
+  { pages, config, chains, others, urls, metrics, logger, working, readiness }: AppParts,
 ): { readonly app: App; closeTokens(): Promise<void> } {
   const works = (): Working => {
     const now = working();
@@ -147,18 +149,19 @@ function appOf(
     return now;
   };
   const roles = new Set<string>(config.roles);
+  const endpoints = [...allEndpoints, ...others.map(({ endpoint }) => endpoint)];
   const routes = allEndpoints.filter(({ role }) => roles.has(role)).map((endpoint): Route => (
     { endpoint, handler: (request) => handlerOf(works(), endpoint)(request) }));
   const service = routesOf(serviceEndpoints, {
     configuration: () => works().getConfig(), contracts: contractsHandler(chains.map(({ chain }) => chain)),
-    scrape: () => metrics.scrape(), readiness, openapi: () => openapiDocument(allEndpoints, VERSION),
+    scrape: () => metrics.scrape(), readiness, openapi: () => openapiDocument(endpoints, VERSION),
   });
   const tokens = bearerTokensFor(routes, { url: urls.readModels, logger });
   const app = createApp({
     ...tokens.lookUp,
     routes: [
-      ...routes, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined),
-    ], endpoints: allEndpoints,
+      ...routes, ...others, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined),
+    ], endpoints,
     admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
     ownPagesOnly: config.cancelAuth === 'open' ? cancelEndpoints : [],
     pages, trustProxy: config.trustProxy, now: () => performance.now(),

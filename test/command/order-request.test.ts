@@ -173,7 +173,7 @@ describe('a permit', () => {
 
   it('is refused unless it is an object of exactly these fields, and every fault is named', () => {
     for (const value of [null, 'permit', 1, [], [permit]]) refuses(() => parsePermit(value, START_MS), 'invalid_permit', ['/permitSignature']);
-    refuses(() => parsePermit({ ...permit, owner: '0x' }, START_MS), 'invalid_permit', ['/permitSignature']);
+    refuses(() => parsePermit({ ...permit, owner: '0x' }, START_MS), 'invalid_permit', ['/permitSignature/owner']);
     refuses(() => parsePermit({}, START_MS), 'invalid_permit', ['nonce', 'value', 'deadline', 'v', 'r', 's'].map((name) => `/permitSignature/${name}`));
   });
 

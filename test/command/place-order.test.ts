@@ -171,7 +171,7 @@ describe('an order that is refused', () => {
     const error = await refused(stack.place(bodyOf({ order, signature: await signOrder(order, bob) })), 'invalid_signature', ['/signature']);
     const recoveredSigner = bob.address.toLowerCase();
     assert.deepEqual(error.extra, { digest: hashOf(order), recoveredSigner, domain });
-    assert.equal(error.detail, `/signature is by ${recoveredSigner}, not by the trader ${alice.address.toLowerCase()}; the digest is ${hashOf(order)} in the domain ${JSON.stringify(domain)}`);
+    assert.equal(error.reason, `/signature is by ${recoveredSigner}, not by the trader ${alice.address.toLowerCase()}`);
   });
 
   it('is so for a signature over any other field or domain', async () => {
@@ -200,7 +200,7 @@ describe('an order that is refused', () => {
     ];
     for (const [bad, reason] of cases) {
       const error = await refused(stack.place(bodyOf({ order, signature: bad })), 'invalid_signature', ['/signature']);
-      assert.match(error.detail, reason);
+      assert.match(error.reason, reason);
       assert.equal(error.extra['recoveredSigner'], null);
     }
   });

@@ -108,7 +108,7 @@ describe('a batch of orders', () => {
     for (const orders of [[], Array.from({ length: 16 }, () => one), {}, undefined, 'all']) {
       await refused(stack.requests.placeOrders(bodyOf({ orders })), 'invalid_request', ['/orders']);
     }
-    await refused(stack.requests.placeOrders(bodyOf({ orders: [one], trader: 1 })), 'invalid_request', ['/']);
+    await refused(stack.requests.placeOrders(bodyOf({ orders: [one], trader: 1 })), 'invalid_request', ['/trader']);
     await refused(stack.requests.placeOrders(Buffer.from('[')), 'invalid_json');
   });
 });

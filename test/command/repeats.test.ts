@@ -203,7 +203,7 @@ describe('limits of orders', () => {
   it('an order has at least the chain\'s smallest size; a repeat of one that was taken before is not asked again', async () => {
     const stack = await orderWorld({ minSize: 1_000_000 });
     const fault = await refused(stack.place(await signedBody({ size: 999_999 })), 'size_too_small', ['/order/size']);
-    assert.deepEqual([fault.isUnavailable, fault.extra, fault.detail], [
+    assert.deepEqual([fault.isUnavailable, fault.extra, fault.reason], [
       false, { minOrderSize: 1_000_000 }, `/order/size must be 1000000 or more on chain ${domain.chainId}, but is 999999`,
     ]);
     assert.equal(stack.commands.length, 2);

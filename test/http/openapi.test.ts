@@ -108,7 +108,7 @@ describe('service: OpenAPI document', () => {
     assert.deepEqual(named('getOrder'), [
       'invalid_request', 'invalid_order_hash', 'unknown_order', 'unavailable', 'not_caught_up', 'rate_limited', 'not_found', ...ofShell,
     ]);
-    assert.deepEqual(named('getLiveness'), ofShell);
+    assert.deepEqual(named('getLiveness'), ['invalid_request', ...ofShell]);
   });
 
   it('describes each error where its type points, as a problem of that shape', () => {

@@ -90,13 +90,13 @@ describe('query: parameters', () => {
         return;
       }
       const error = errorOf(() => valueOf<unknown>('user', kinds[kind], undefined));
-      assert.deepEqual([error.code, error.fields], ['invalid_request', [{ field: '/user', message: 'required' }]]);
+      assert.deepEqual([error.code, error.fields], ['invalid_request', [{ field: '/user', message: 'is missing' }]]);
     });
 
     it(`${kind} refuses a parameter that is repeated or nested`, () => {
       for (const value of [[ADDRESS, ADDRESS], { a: '1' }, 7, null]) {
         const error = errorOf(() => valueOf<unknown>('user', kinds[kind], value));
-        assert.deepEqual([error.code, error.fields], ['invalid_request', [{ field: '/user', message: 'given once' }]]);
+        assert.deepEqual([error.code, error.fields], ['invalid_request', [{ field: '/user', message: 'is a text' }]]);
       }
     });
 

@@ -94,9 +94,9 @@ describe('the exchange on a machine with a wrong clock', () => {
 
   it('refuses an order that has expired with the service\'s time, so that a client sees that its own clock is wrong', async () => {
     const sent = await signedBody(exchange.signing, alice, { marketId: exchange.rain.id, nonce: 92, expiration: soon() - 7_200 });
-    const { detail } = await exchange.refused('invalid_expiration', 'POST', '/api/v1/orders', { body: sent });
-    const told = Number(/; the service's time is (\d+)$/.exec(String(detail))?.[1]);
-    assert.ok(Math.abs(told - Date.now() / 1_000) < 60, String(detail));
+    const { error } = await exchange.refused('invalid_expiration', 'POST', '/api/v1/orders', { body: sent });
+    const told = Number(/; the service's time is (\d+)$/.exec(String(error))?.[1]);
+    assert.ok(Math.abs(told - Date.now() / 1_000) < 60, String(error));
   });
 
   it('starts on a history that another process has given a time far ahead, and takes no orders', async () => {

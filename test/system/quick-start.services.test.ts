@@ -9,10 +9,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet, id } from 'ethers';
 import ts from 'typescript';
+import { docsPage } from '../../service/http/docs.js';
 import { developmentAccounts } from '../../stack/chain/dev-contracts.js';
 import { newCommand } from '../support/commands.js';
 import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
+import { startShell } from '../support/shell.js';
 import { until } from '../support/until.js';
+import { once } from '../support/wire.js';
 
 const run = promisify(execFile);
 const PACKAGES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
@@ -33,9 +36,8 @@ describe('exchange: the quick start', function () {
     await expiredMarket();
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-quick-start-'));
     await symlink(PACKAGES, join(directory, 'node_modules'));
-    await writeFile(join(directory, 'package.json'), '{"type":"module"}');
     page = await (await fetch(`${exchange.url}/docs/`)).text();
-    settings = { PATH: process.env['PATH'] ?? '', HOME: directory, EXCHANGE_URL: exchange.url, PRIVATE_KEY: trader.privateKey };
+    settings = { PATH: process.env['PATH'] ?? '', HOME: directory, PRIVATE_KEY: trader.privateKey };
   });
   after(async () => {
     await exchange.close();
@@ -73,6 +75,21 @@ describe('exchange: the quick start', function () {
     assert.deepEqual(['bash', 'typescript'].map((language) => blocksOf(language).length), [5, 5]);
   });
 
+  it('uses the address at which it is served, unless that is not one', async () => {
+    for (const language of ['bash', 'typescript']) {
+      assert.ok(blocksOf(language)[0]!.includes(exchange.url), language);
+      assert.ok(!blocksOf(language).join('').includes('127.0.0.1:8080'), language);
+    }
+    const { port } = new URL(exchange.url);
+    const as = async (host: string, headers = {}) => (await once(Number(port), 'GET', '/docs/', { headers: { Host: host, ...headers } })).body;
+    assert.match(await as('exchange.example', { 'X-Forwarded-Proto': 'https' }), /:-http:\/\/exchange\.example}/, 'a client\'s word is no proxy\'s');
+    for (const host of ['a"b', '$(id)', 'a/b', '<b>', '`id`', '\'', '127.0.0.1:123456']) assert.match(await as(host), /:-http:\/\/127\.0\.0\.1:8080}/, host);
+    const shell = await startShell({ app: { pages: { '/docs': docsPage('/openapi.json', 1) } } });
+    const proxied = await once(shell.port, 'GET', '/docs/', { headers: { 'Host': 'exchange.example', 'X-Forwarded-Proto': 'https' } });
+    await shell.stop();
+    assert.match(proxied.body, /:-https:\/\/exchange\.example}/);
+  });
+
   it('signs, without a key of one\'s own, with one that the development stack has funded', () => {
     const keys = ['bash', 'typescript'].flatMap((language) => blocksOf(language)[1]!.match(/0x[0-9a-f]{64}/g) ?? []);
     assert.deepEqual(keys, [developmentAccounts()[0]!.privateKey, developmentAccounts()[0]!.privateKey]);
@@ -92,7 +109,7 @@ describe('exchange: the quick start', function () {
 
   it('works in TypeScript, block by block, and its types are right', async () => {
     const source = blocksOf('typescript').map((code) => `${code}\nconsole.log('${NEXT}');\n`).join('');
-    const file = join(directory, 'quick-start.ts');
+    const file = join(directory, 'quick-start.mts');
     await writeFile(file, source);
     assert.deepEqual(faultsOf(file), []);
     await writeFile(join(directory, 'quick-start.mjs'), ts.transpileModule(source, { compilerOptions, fileName: 'quick-start.mts' }).outputText);
