@@ -95,11 +95,11 @@ export interface components {
             title: string;
             /** @description The HTTP status. */
             status: number;
-            /** @description What is wrong with this request. */
+            /** @description What is wrong with this request, where `errors` does not say it. */
             detail?: string;
             /** @description The id of this occurrence in the service's log lines. */
             instance?: string;
-            /** @description Title and detail as one text. */
+            /** @description All in one text, for people: the title, and what is wrong with this request. */
             error: string;
             /** @description The name of the error. Names do not change. */
             code: string;

@@ -101,10 +101,10 @@ async function* connection(
   signal?.throwIfAborted();
   signal?.addEventListener('abort', leave, { once: true });
   try {
-    const since = place === undefined ? {} : { 'Last-Event-ID': String(place) };
-    const response = await fetch(url + pathOf('/api/v1/stream', { channels: channels.join() }), {
-      headers: { Accept: 'text/event-stream', ...session.minPosition(), ...since }, signal: leaving.signal,
-    });
+    const headers: Record<string, string> = { Accept: 'text/event-stream', ...session.minPosition() };
+    if (place !== undefined) headers['Last-Event-ID'] = String(place);
+    const path = pathOf('/api/v1/stream', { channels: channels.join() });
+    const response = await fetch(url + path, { headers, signal: leaving.signal });
     if (!response.ok || response.body === null) throw await refused(response);
     yield { begins: positionOf(response) ?? -1 };
     const parser = new EventParser();
