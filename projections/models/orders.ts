@@ -5,7 +5,7 @@ import type {
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
 import {
-  foldEvents, handledBy, InconsistentHistory, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
+  foldEvents, handledBy, InconsistentOutcomes, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
 } from '../projection.js';
 
 /**
@@ -271,7 +271,7 @@ function numberOf(text: string | null): number | null {
 
 function stateOf(states: ReadonlyMap<number, OrderState>, number: number): OrderState {
   const state = states.get(number);
-  if (state === undefined) throw new InconsistentHistory(`order ${number} changes, but was never accepted`);
+  if (state === undefined) throw new InconsistentOutcomes(`order ${number} changes, but was never accepted`);
   return state;
 }
 
@@ -282,7 +282,7 @@ function apply(event: Step, { position, at }: FoldedOutcome, states: ReadonlyMap
       for (const number of [event.makerNumber, event.takerNumber]) {
         const state = stateOf(states, number);
         state.remaining -= size;
-        if (state.remaining < 0n) throw new InconsistentHistory(`order ${number} trades more than its remaining size`);
+        if (state.remaining < 0n) throw new InconsistentOutcomes(`order ${number} trades more than its remaining size`);
         if (state.remaining === 0n) close(state, FILLED, { position, at, reason: null });
       }
       break;

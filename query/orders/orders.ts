@@ -9,7 +9,7 @@ import * as kind from '../../service/api/request-fields.js';
 import type { Database } from '../database.js';
 import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from '../paging.js';
 import { read, type Reads } from '../reading.js';
-import { bytes, hex, positionOf, type Answer, type Projection, type Statement } from '../statement.js';
+import { bytes, hex, positionOf, type Answer, type ProjectionName, type Statement } from '../statement.js';
 import { openOrder } from './order.js';
 
 /** How many open orders an answer has; `before` gives the next page. */
@@ -59,7 +59,7 @@ function pageOfOrders(db: Database, statement: Statement, of: readonly unknown[]
 
 interface OpenOrders {
   readonly name: string;
-  readonly projections: readonly Projection[];
+  readonly projections: readonly ProjectionName[];
   readonly from: string;
   /** The condition on $2. */
   readonly filter: string;

@@ -2,8 +2,9 @@
 import { priceMessage, type Learnt, type Opening, type Unknown } from './channels.js';
 import type { Channel } from './channel.js';
 import type { OrderState } from './own-orders.js';
+import { soleRow } from '../../engine/log/postgres/connection.js';
 import { pastBook } from '../orders/past-book.js';
-import { bytes, hex, soleRow, type RowSource, type Statement } from '../statement.js';
+import { bytes, hex, type RowSource, type Statement } from '../statement.js';
 
 /** What one reads from; the read models must include the position. */
 export interface At {
