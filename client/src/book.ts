@@ -52,6 +52,7 @@ export async function* followBook(
 export class KeptBook {
   private readonly sides = [Outcome.Yes, Outcome.No]
     .map(() => [new Map<bigint, bigint>(), new Map<bigint, bigint>()] as const);
+
   private position: number | undefined;
   private at = 0;
 

@@ -3,7 +3,7 @@ import type {
   Account, ActiveQuickMarket, Candle, Contracts, FailedClaim, FailedTrade, HistoryEntry, HistoryPage, Holder,
   Market, MarketActivityEntry, MarketStatistics, OpenOrder, Order, Orderbook, PastQuickMarket, Payout, PendingClaim,
   PendingTrade, PlatformTotals, Position, PositionSync, PriceCandle, PriceRecord, Resolution, Settlement, Ticker,
-  Trade, TradingStatus, UserNonces, UserPosition, UserTrade,
+  Trade, TradingStatus, UserNonces, UserOpenOrder, UserPosition, UserTrade,
 } from './answers.js';
 import { hexOf } from './arguments.js';
 import type { CallOptions } from './errors.js';
@@ -73,6 +73,8 @@ function marketReads(session: Session) {
   return {
     markets: ({ chainId, ...filter }: MarketFilter = {}, options?: PageOptions) => (
       list<Market>('/markets', 'markets', { ...filter, chain_id: chainId }, options)),
+    market: async (market: MarketReference, options?: CallOptions) => (
+      get<Market>(`/markets/${idOf(market)}`, {}, options)),
     orderbook: async (market: MarketReference, { outcome, at }: BookFilter = {}, options?: CallOptions) => (
       get<Orderbook>(`/orderbook/${idOf(market)}`, { outcome, at }, options)),
     ticker: async (market: MarketReference, options?: CallOptions) => (
@@ -89,17 +91,21 @@ function marketReads(session: Session) {
       list<Holder>(`/holders/${idOf(market)}`, 'topHolders', {}, options)),
     candles: (market: MarketReference, filter: CandleFilter = {}, options?: PageOptions) => (
       list<Candle>(`/candles/${idOf(market)}`, 'candles', { ...filter }, options)),
+    /** Volumes and numbers of trades, by chain. */
     platformStats: (options?: CallOptions) => get<PlatformTotals>('/platform/stats', {}, options),
   };
 }
 
 function orderReads(session: Session) {
-  const { get, listOfUser } = requestsOf(session);
+  const { get, list, listOfUser } = requestsOf(session);
   return {
     order: async (orderHash: Hex, options?: CallOptions) => (
       get<Order>(`/orders/${hexOf('orderHash', orderHash, 32)}`, {}, options)),
-    /** A user's open orders. */
-    openOrders: (of: OfUser, options?: PageOptions) => listOfUser<OpenOrder>('orders', 'orders', of, options),
+    /** A user's open orders on a chain, with the questions of their markets. */
+    openOrders: (of: OfUser, options?: PageOptions) => listOfUser<UserOpenOrder>('orders', 'orders', of, options),
+    /** A user's open orders in one market. */
+    openOrdersIn: (market: MarketReference, user: Hex, options?: PageOptions) => (
+      list<OpenOrder>('/orders', 'orders', { trader: hexOf('user', user, 20), market: idOf(market) }, options)),
   };
 }
 
