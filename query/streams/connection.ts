@@ -7,7 +7,7 @@ import type { Form } from './message.js';
 import { createStreamReader, type Room, type StreamReader } from './stream-reader.js';
 import { createSubscriptions, type Subscriptions } from './subscriptions.js';
 
-export interface Connection {
+export interface StreamConnection {
   readonly reader: StreamReader;
   readonly subscriptions: Subscriptions;
   /** Throws RequestError `unknown_market`, `unknown_asset`, and as `beginAt` does. Resolves with the position of the beginning. */
@@ -19,7 +19,7 @@ export interface Connection {
   readonly end: () => void;
 }
 
-export interface ConnectionOptions {
+export interface StreamConnectionOptions {
   readonly form: Form;
   readonly parts: CatchUpParts;
   readonly room: Room | undefined;
@@ -34,7 +34,9 @@ export interface ConnectionOptions {
   readonly ended: () => void;
 }
 
-export function createConnection({ form, parts, room, stallMs, onError, mustExist, cutOff, ended }: ConnectionOptions): Connection {
+export function createConnection({
+  form, parts, room, stallMs, onError, mustExist, cutOff, ended,
+}: StreamConnectionOptions): StreamConnection {
   let isOver = false;
   const end = (): void => {
     if (isOver) return;
@@ -59,7 +61,7 @@ export function createConnection({ form, parts, room, stallMs, onError, mustExis
   };
 }
 
-interface Parts extends Pick<Connection, 'reader' | 'subscriptions' | 'end'> {
+interface Parts extends Pick<StreamConnection, 'reader' | 'subscriptions' | 'end'> {
   readonly form: Form;
   readonly onError: (error: unknown) => void;
 }
