@@ -193,7 +193,7 @@ export class Relay {
         return await work();
       } catch (error) {
         const wait = backOffMs(failures);
-        if (!(error instanceof Refusal) || error.code !== 'relay_already_used' || Date.now() + wait >= end) throw error;
+        if (!(error instanceof Refusal) || !(error.code === 'relay_already_used' || /nonce is used already/.test(error.message)) || Date.now() + wait >= end) throw error;
         await pause(wait, options.signal);
       }
     }
