@@ -193,7 +193,7 @@ export class Relay {
         return await work();
       } catch (error) {
         const wait = backOffMs(failures);
-        if (!(error instanceof Refusal) || !(error.code === 'relay_already_used' || /nonce is used already/.test(error.message)) || Date.now() + wait >= end) throw error;
+        if (!isTaken(error) || Date.now() + wait >= end) throw error;
         await pause(wait, options.signal);
       }
     }
@@ -266,6 +266,11 @@ export class Relay {
 
 /** A resolved market, by its id and its contract. */
 export type RedeemedMarket = { readonly marketId: Hex } & Pick<Market, 'contractAddress'>;
+
+/** Whether another message has the nonce. */
+function isTaken(error: unknown): boolean {
+  return error instanceof Refusal && (error.code === 'relay_already_used' || /nonce is used already/.test(error.message));
+}
 
 function redemptionOf(chain: ChainConfiguration, conditionId: Hex) {
   const collateralToken = contract(chain, 'collateral');
