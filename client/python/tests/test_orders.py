@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from driving import LOST, MARKET, Driver, answer, refusal
+from driving import CONFIG, LOST, MARKET, Driver, answer, refusal
 
 from prediction_exchange import BadArgument, Order, Outcome, OutcomeUnknown, Refusal, Side
 from prediction_exchange.core import Core
@@ -160,6 +160,21 @@ def test_any_signer_signs_like_a_private_key() -> None:
     remote = driver.core()
     remote.signer = Remote()
     assert body(remote, driver) == body(driver.core(), driver)
+
+
+def test_of_several_chains_the_market_or_the_caller_says_which() -> None:
+    driver = Driver()
+    core = driver.core()
+    [chain] = CONFIG["chains"]
+    driver.run(core.config(), answer({**CONFIG, "chains": [chain, {**chain, "chainId": 137}]}))
+    done = answer({"status": "cancelled", "cancelled": 1})
+    driver.run(core.cancel_all(MARKET), answer({"chainId": 137}), done)
+    assert driver.requests[-2].path == f"/api/v1/markets/{MARKET}"
+    driver.run(core.cancel_all(chain_id=31_337), done)
+    assert [json.loads(request.body or b"{}").get("chainId") for request in driver.requests[-3:]] == [None, 137, 31_337]
+    for unclear in (core.cancel_all(), core.cancel_all(chain_id=1)):
+        with pytest.raises(BadArgument, match="the chains 31337, 137: name one of them"):
+            driver.run(unclear, done)
 
 
 def test_pages_are_read_until_the_last_one() -> None:
