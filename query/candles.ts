@@ -40,7 +40,8 @@ const OF_MARKET: Statement = {
   name: 'candles_of_market',
   text: `
     with unsettled as materialized (
-      select number, at_ms from trades where market_id = $1 and settlement < 2 order by number limit 1
+      select number, at_ms from trades where number = (
+        select number from unsettled_trades where market_id = $1 order by number limit 1)
     ), page as materialized (
       select start, open, high, low, close, volume, trades,
         (start + $4::integer) * 1000 <= ${timeOf('trades')}

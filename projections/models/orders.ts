@@ -149,7 +149,7 @@ const ORDER_EVENTS: Handlers<Changes> = {
 };
 
 export const orders: Projection = {
-  name: 'orders', version: 7, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 8, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const open = remember<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();

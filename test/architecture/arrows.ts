@@ -86,6 +86,9 @@ const ARROWS: readonly Arrow[] = [
     because: 'the development chain is deployed by the plan that every chain is deployed by; else stack and tools do not know each other',
   },
 
+  { of: 'client', may: ['client/*'], because: 'whoever uses the client has nothing else of the exchange' },
+  { of: 'client/src', may: ['client/src/*'], because: 'its package holds nothing else' },
+
   { of: 'test', may: FOLDERS.map((folder) => `${folder}/*`), because: 'tests may import anything of the project' },
 ];
 

@@ -7,6 +7,7 @@ import type {
 import type { MarketOutcome, Side } from '../../engine/records/fields.js';
 import { projections } from '../../projections/catalogue.js';
 import { derivedRows } from '../reference/derived-rows.js';
+import { levelHistoryOf, storedHistoryOf } from '../support/level-history.js';
 import { testDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
 import { logOf, outcomesOf, projectTo, readTables, rowsOf, type Rows } from '../support/projected.js';
@@ -87,30 +88,6 @@ const NOTHING: Rows = {
 
 const reduced = (number: number, sizes: Pick<OrderReduced, 'size' | 'remaining' | 'reduced'>): OrderReduced => (
   { type: 'OrderReduced', ...order(number, {}), ...sizes });
-
-/** What each level is after each outcome that touches it. */
-function levelHistoryOf(history: readonly Event[][]): Rows[string] {
-  const sizes = new Map<string, bigint>();
-  const books = new Map<string, string>();
-  return history.flatMap((events, n) => {
-    const touched = new Map<string, object>();
-    const add = (of: { marketId: string; outcome: number; side: number; price: number }, change: bigint): void => {
-      const place = of.outcome * 2_000_000 + of.side * 1_000_000 + of.price;
-      const key = `${of.marketId},${place}`;
-      sizes.set(key, (sizes.get(key) ?? 0n) + change);
-      const first = books.get(of.marketId) ?? String(n);
-      books.set(of.marketId, first);
-      touched.set(key, { book: first, position: String(n), place, size: String(sizes.get(key)), at_ms: at(n) });
-    };
-    for (const event of events) {
-      if (event.type === 'OrderRested') add(event, BigInt(event.size));
-      else if (event.type === 'FillMatched') add({ ...event, side: 1 - event.takerSide }, -BigInt(event.size));
-      else if (event.type === 'OrderReduced') add(event, -BigInt(event.reduced));
-      else if (event.type === 'OrderCancelled' && event.rested !== '0') add(event, -BigInt(event.rested));
-    }
-    return [...touched.values()] as Record<string, unknown>[];
-  }).sort((a, b) => Object.values(a).join() < Object.values(b).join() ? -1 : 1);
-}
 
 /** Outcome 1 rests Alice's order 1; outcome 2 brings Bob's order 2, which takes 40 of it and keeps 60 resting higher up. */
 const fill = matched();
@@ -365,9 +342,10 @@ describe('projections: events', () => {
         const outcomes = outcomesOf(AT, ...history);
         await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 1_000 } });
         const { projection, ...tables } = await readTables(url);
-        const expected = { ...NOTHING, ...derivedRows(MARKET, outcomes, rows), level_history: levelHistoryOf(history), ...rows };
+        const expected = { ...NOTHING, ...derivedRows(MARKET, outcomes, rows), level_history: levelHistoryOf(outcomes), ...rows };
         const { price_candles: candles, ...others } = tables;
-        assert.deepEqual(others, expected);
+        const books = rowsOf(tables, 'books').map(({ market_id, first_position, updated_at_ms }) => ({ market_id, first_position, updated_at_ms }));
+        assert.deepEqual({ ...others, books, level_history: storedHistoryOf(tables) }, expected);
         assert.equal(candles!.length > 0, rowsOf(tables, 'prices').length > 0);
         assert.deepEqual(projection, checkpointsAt(outcomes.length));
       });

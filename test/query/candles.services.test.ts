@@ -67,12 +67,14 @@ describe('query: candles', () => {
     assert.deepEqual(closedOf(await read({ interval: '1m' })), [true, false, false]);
     assert.deepEqual(await pages(), [IMMUTABLE, undefined, undefined, undefined]);
     await models.run('update trades set settlement = 2');
+    await models.derive();
     assert.deepEqual(closedOf(await read({ interval: '1m' })), [true, false, false], 'their time is not over');
     await models.advance(1, undefined, (DAY + 180) * 1_000);
     assert.deepEqual(closedOf(await read({ interval: '1m' })), [true, true, true]);
     assert.deepEqual(await pages(), [IMMUTABLE, IMMUTABLE, IMMUTABLE, IMMUTABLE]);
     assert.equal((await read({ interval: '1m' })).headers, undefined, 'a page without an end goes on');
     await models.run('update trades set settlement = 1 where number = 1');
+    await models.derive();
     assert.deepEqual(closedOf(await read({ interval: '1m' })), [true, false, false], 'the settlement of the fills before is awaited');
     assert.deepEqual((await read({ interval: '5m', to: DAY + 1 })).headers, undefined, 'its last candle goes on after `to`');
   });

@@ -72,6 +72,7 @@ describe('query: settlements', () => {
     await models.insert('trades', { number: 0 });
     await models.run(`insert into trades select n, market_id, 0, 1, 1, 1, 0, 1, 2, buyer, seller, n, 0, case when n <= 1001 then 0 else 3 end,
       null, n, 1700000499000, 'unknown' from trades, generate_series(1, 2002) n`);
+    await models.derive();
     const counted = ({ body }: { body: string }) => {
       const { count, next } = JSON.parse(body) as { count: number; next: number };
       return [count, next];

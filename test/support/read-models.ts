@@ -52,7 +52,7 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
   }),
   reductions: (n) => ({ order_number: 1, position: 100 + n, size: 50, reduced: 10, at_ms: 1_700_000_000_000 + 1_000 * n }),
   levels: () => ({ market_id: bytes32(1), outcome: 0, side: 0, price: 500_000, size: 100 }),
-  books: () => ({ market_id: bytes32(1), first_position: 0, updated_at_ms: 1_700_000_000_999 }),
+  books: () => ({ market_id: bytes32(1), first_position: 0, updated_at_ms: 1_700_000_000_999, changes_to_levels: 1_024, changes: '0x' }),
   trades: (n) => ({
     number: n, market_id: bytes32(1), outcome: 0, price: 500_000, size: 100, cost: 50, taker_side: 0, maker_number: 1,
     taker_number: 2, buyer: address(1), seller: address(2), position: 100 + n, at_ms: 1_700_000_000_000 + 1_000 * n,

@@ -1,0 +1,2135 @@
+"""The exchange's answers, as its OpenAPI document describes them. Written by answers_from_openapi.py; do not edit."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict, Union
+
+from typing_extensions import NotRequired
+
+class Account(TypedDict):
+    #: Chain identifier.
+    chainId: int
+    #: Block at whose end balance, allowance and approval were read.
+    block: int
+    #: Stablecoin of the user, 6 decimals. An exact integer, which may be beyond 2^53.
+    balance: int
+    #: Stablecoin that the settlement contract may take, 6 decimals. An exact integer, which may be beyond 2^53.
+    allowance: int
+    #: Whether the settlement contract may take the user's shares.
+    approved: bool
+    #: What open orders need, 6 decimals. An exact integer, which may be beyond 2^53.
+    neededByOrders: int
+    #: What fills need that the chain has not settled yet, 6 decimals. An exact integer, which may be beyond 2^53.
+    neededByFills: int
+    #: What is left for further buys, 6 decimals. An exact integer, which may be beyond 2^53.
+    available: int
+    shares: list[NeededShares]
+    #: Number of open orders in all markets of all chains.
+    openOrders: int
+    #: Until when orders of the user are refused with trader_suspended; null without a ban.
+    suspendedUntil: Union[int, None]
+
+
+class ActiveQuickMarket(TypedDict):
+    active: bool
+    asset: Asset
+    #: null when none runs.
+    quickMarket: Union[QuickMarket, None]
+    #: As a price; 0 = no price.
+    bestAskPrice: int
+
+
+Address = str
+
+
+AddressInput = str
+
+
+class Assertion(TypedDict):
+    id: Bytes32
+    proposer: Address
+    #: True = YES.
+    proposedOutcome: bool
+    #: Bond in the stablecoin, 6 decimals.
+    bondAmount: str
+    #: Unix seconds.
+    assertionTime: int
+    #: End of the dispute window, Unix seconds.
+    expirationTime: int
+    #: Whether the oracle has decided.
+    settled: bool
+    #: Whether the oracle upheld the assertion; false until `settled`.
+    settlementResolution: bool
+    disputed: bool
+
+
+Asset = str
+
+
+AssetPrice = int
+
+
+class Book(TypedDict):
+    """The price levels of one outcome."""
+    #: Highest price first.
+    bids: list[PriceLevel]
+    #: Lowest price first.
+    asks: list[PriceLevel]
+
+
+class BookChangeLevels(TypedDict):
+    outcome: Outcome
+    side: Side
+    price: Price
+    #: Total shares at this price from now on; 0 removes the level, 6 decimals. An exact integer, which may be beyond
+    #: 2^53.
+    size: int
+
+
+class BookChange(TypedDict):
+    #: `book:{marketId}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: Levels with other sizes.
+    type: Literal['change']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    levels: list[BookChangeLevels]
+
+
+class BookSnapshotYesBids(TypedDict):
+    price: Price
+    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+
+
+class BookSnapshotYesAsks(TypedDict):
+    price: Price
+    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+
+
+class BookSnapshotYes(TypedDict):
+    """The book of YES."""
+    #: Highest price first.
+    bids: list[BookSnapshotYesBids]
+    #: Lowest price first.
+    asks: list[BookSnapshotYesAsks]
+
+
+class BookSnapshotNoBids(TypedDict):
+    price: Price
+    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+
+
+class BookSnapshotNoAsks(TypedDict):
+    price: Price
+    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+
+
+class BookSnapshotNo(TypedDict):
+    """The book of NO."""
+    #: Highest price first.
+    bids: list[BookSnapshotNoBids]
+    #: Lowest price first.
+    asks: list[BookSnapshotNoAsks]
+
+
+class BookSnapshot(TypedDict):
+    #: `book:{marketId}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: The books; what comes after changes them.
+    type: Literal['snapshot']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    #: The book of YES.
+    yes: BookSnapshotYes
+    #: The book of NO.
+    no: BookSnapshotNo
+
+
+Bytes32 = str
+
+
+Bytes32Input = str
+
+
+class CancelledAll(TypedDict):
+    status: Literal['cancelled']
+    trader: Address
+    #: Chain identifier.
+    chainId: int
+    marketId: Bytes32
+    #: How many orders were open and are cancelled.
+    cancelled: int
+
+
+class CancelledOrder(TypedDict):
+    status: Literal['cancelled']
+    orderHash: Bytes32
+    #: Shares that were filled before the cancel, 6 decimals. An exact integer, which may be beyond 2^53.
+    filledSize: int
+    #: Shares that were not filled and are now cancelled, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+
+
+class CancelledOrders(TypedDict):
+    #: By order, in the order of the request.
+    results: list[CancelledOrdersItem]
+
+
+class CancelledOrdersItem(TypedDict):
+    #: The HTTP status that a single request would have been answered with.
+    status: int
+    #: The body of that answer.
+    body: dict[str, Any]
+
+
+class Candle(TypedDict):
+    #: Unix seconds.
+    start: int
+    open: Price
+    high: Price
+    low: Price
+    close: Price
+    #: Stablecoin traded, 6 decimals. An exact integer, which may be beyond 2^53.
+    volume: int
+    #: Number of trades.
+    trades: int
+    #: Whether the candle is final: its time is over, and all of its trades are settled.
+    closed: bool
+
+
+class Candles(TypedDict):
+    marketId: Bytes32
+    outcome: Outcome
+    #: As in the request.
+    interval: str
+    candles: list[Candle]
+    #: Number of entries.
+    count: int
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class Chain(TypedDict):
+    #: Chain identifier.
+    chainId: int
+    name: str
+    testnet: bool
+    #: JSON-RPC of a development chain; null for other chains.
+    rpcUrl: Union[str, None]
+    contracts: Contracts
+    #: The stablecoin, with what a wallet needs to sign permits; null if there is no chain or the stablecoin has not
+    #: been read yet.
+    collateral: Union[Collateral, None]
+    #: Number of blocks on top of a block that make the block final.
+    confirmations: int
+    #: The first block that is read for events of the contracts.
+    startBlock: int
+    #: Whether an order is checked against its trader's balance and allowance before it is accepted. If not, an order
+    #: that its trader cannot pay for is accepted, and its trades fail on the chain.
+    exposureCheck: bool
+    #: Smallest size of an order in the chain's markets, 6 decimals.
+    minOrderSize: int
+    #: Transactions that anchor another history and were passed over by the operator's decision, since a leaked key
+    #: sent them. The history has an AnchorPassedOver event for each.
+    passOverAnchors: list[Bytes32]
+    #: Transactions that settled or refused other fills than the exchange matched, by the operator's decision: a
+    #: leaked key sent them. The history has a FillFailed event for each such fill, with the reason `unknown` and the
+    #: culprit `both`.
+    passOverFills: list[Bytes32]
+    orderDomain: OrderDomain
+    #: Every message that users sign, by the name of the relayer's endpoint, or `order`, `cancel`, `cancel-orders`,
+    #: `cancel-all`, `cancel-after`, `reduce`, `bond-permit`: domain, types and nonce. A batch item is signed as
+    #: `ctf-redemption`. Without a chain, only those about orders.
+    signedActions: dict[str, SignedAction]
+    #: Who sends relayed transactions; null if nothing is relayed on the chain.
+    relayer: Union[RelayerSettings, None]
+    #: Who creates and resolves quick markets; null if the chain has none.
+    quickOperator: Union[Address, None]
+
+
+class ChainContractAbi(TypedDict):
+    type: str
+
+
+class ChainContract(TypedDict):
+    """A contract and how it is called."""
+    #: Where the contract is; null for `market`, since each market has its own `contractAddress`.
+    address: Union[Address, None]
+    #: Solidity's ABI of the functions that a wallet needs, and of the events and errors: ethers and viem take it as
+    #: it is.
+    abi: list[ChainContractAbi]
+
+
+class ChainContracts(TypedDict):
+    #: Chain identifier.
+    chainId: int
+    contracts: ContractsByName
+
+
+class ChainTotals(TypedDict):
+    """Totals of one chain. With chain_id, this is the whole answer."""
+    #: Chain identifier.
+    chainId: int
+    #: Stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53.
+    totalVolume: int
+    #: Number of trades since the start.
+    totalTrades: int
+
+
+class ChainsContracts(TypedDict):
+    #: Empty when orders settle nowhere.
+    chains: list[ChainContracts]
+
+
+class CheckOrderRequest(TypedDict):
+    order: Order
+    #: EIP-712 signature of the order in the chain's orderDomain: r, s, v.
+    signature: NotRequired[SignatureInput]
+    permitSignature: NotRequired[PermitSignature]
+    #: GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with
+    #: not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not
+    #: cover it.
+    timeInForce: NotRequired[Literal['GTC', 'FOK', 'FAK']]
+    #: The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature
+    #: does not cover it.
+    postOnly: NotRequired[bool]
+    #: Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted.
+    #: The order's signature does not cover it. An integer of 0 to 9007199254740991, as a JSON integer or as a
+    #: decimal string.
+    notAfter: NotRequired[Union[int, str]]
+    #: What happens when the order would match an order of the same trader: cancel_older cancels the resting one,
+    #: cancel_newer what is left of this one. The order's signature does not cover it.
+    selfTrade: NotRequired[Literal['cancel_older', 'cancel_newer']]
+
+
+class CheckedMatch(TypedDict):
+    price: Price
+    #: Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    #: Stablecoin, 6 decimals. An exact integer, which may be beyond 2^53.
+    cost: int
+
+
+class CheckedOrder(TypedDict):
+    #: Whether the order would be accepted, or has been.
+    accepted: bool
+    orderHash: NotRequired[Bytes32]
+    #: Only of an order that was accepted before: its present state.
+    orderStatus: NotRequired[Literal['open', 'filled', 'cancelled']]
+    #: What the order would match, by price, the best first.
+    matches: NotRequired[list[CheckedMatch]]
+    #: Shares that match at once, 6 decimals. An exact integer, which may be beyond 2^53.
+    filledSize: NotRequired[int]
+    #: Shares that rest in the book, 6 decimals. An exact integer, which may be beyond 2^53.
+    restingSize: NotRequired[int]
+    #: Shares that are cancelled at once, 6 decimals. An exact integer, which may be beyond 2^53.
+    cancelledSize: NotRequired[int]
+    #: Stablecoin of the matches: paid by a buy, received by a sell, 6 decimals. An exact integer, which may be
+    #: beyond 2^53.
+    cost: NotRequired[int]
+    #: Of a buy: what its matched shares pay if the outcome wins. Of a sell: what it receives for its matches, 6
+    #: decimals. An exact integer, which may be beyond 2^53.
+    payout: NotRequired[int]
+    #: What the order needs until it is settled: stablecoin of a buy, shares of a sell, 6 decimals. An exact integer,
+    #: which may be beyond 2^53.
+    needed: NotRequired[int]
+    #: Number of the trader's own orders that are cancelled, since they would trade with this one.
+    ownOrdersCancelled: NotRequired[int]
+    refusal: NotRequired[Problem]
+
+
+class ClockReadiness(TypedDict):
+    #: While the clock is not trusted, orders are refused and no time passes in the history.
+    trusted: bool
+    #: Why the clock is not trusted; empty while it is.
+    doubts: list[str]
+    #: The trusted time, ISO 8601 in UTC.
+    time: str
+    #: The machine's clock minus the trusted time, in milliseconds.
+    wallAheadMs: int
+    #: The clock of the log's database minus the trusted time; null while it is not known.
+    databaseAheadMs: Union[int, None]
+    #: The latest time in the history minus the trusted time; null while the history is empty or not known here.
+    historyAheadMs: Union[int, None]
+
+
+class Collateral(TypedDict):
+    #: Name in the permit's EIP-712 domain.
+    name: str
+    #: Version in the permit's EIP-712 domain.
+    version: str
+    symbol: str
+    #: Decimals of the token.
+    decimals: int
+    address: Address
+
+
+class Configuration(TypedDict):
+    #: Unix seconds.
+    serverTime: int
+    chains: list[Chain]
+    orderTypes: OrderTypes
+    #: Whether a cancel needs the trader's signature.
+    cancelAuth: Literal['required', 'open']
+    prices: PriceSettings
+    quickMarkets: QuickMarketSettings
+    limits: Limits
+
+
+class Contracts(TypedDict):
+    #: Settlement; null if there is no such contract.
+    settlement: Union[Address, None]
+    #: Conditional tokens; null if there is no such contract.
+    conditionalTokens: Union[Address, None]
+    #: Stablecoin; null if there is no such contract.
+    collateral: Union[Address, None]
+    #: Market factory; null if there is no such contract.
+    marketFactory: Union[Address, None]
+    #: Optimistic oracle; null if there is no such contract.
+    oracle: Union[Address, None]
+    #: Oracle resolver; null if there is no such contract.
+    oracleResolver: Union[Address, None]
+    #: Quick resolver; null if there is no such contract.
+    quickResolver: Union[Address, None]
+    #: Multicall; null if there is no such contract.
+    multicall: Union[Address, None]
+
+
+class ContractsByName(TypedDict):
+    #: Settles fills, and cancels orders on the chain.
+    settlement: ChainContract
+    #: The shares (ERC-1155): split, merge, redeem, approve.
+    conditionalTokens: ChainContract
+    #: The stablecoin (ERC-20 with permit).
+    collateral: ChainContract
+    #: Finds the contract of a market.
+    marketFactory: ChainContract
+    #: Assertions and disputes.
+    oracle: ChainContract
+    #: Proposes and settles resolutions.
+    oracleResolver: ChainContract
+    #: Resolves quick markets.
+    quickResolver: ChainContract
+    #: Several calls as one.
+    multicall: ChainContract
+    #: One market.
+    market: ChainContract
+
+
+class DatabaseReadiness(TypedDict):
+    #: What the database is for.
+    name: Literal['log', 'read models', 'outbox']
+    answers: bool
+    #: Why it does not answer; null while it does.
+    lastError: Union[str, None]
+
+
+class DiskReadiness(TypedDict):
+    #: The first directory on the fullest of the disks that the process writes to, such as DATA_DIR or
+    #: DATA_DIR/postgres.
+    directory: str
+    #: Free space on that disk.
+    freeBytes: int
+    #: Below this, orders are refused; 0 means never.
+    minFreeBytes: int
+
+
+class EngineReadiness(TypedDict):
+    #: Number of commands that this engine has decided.
+    position: int
+    #: Number of commands in the log.
+    logLength: int
+    #: This engine is on standby: another engine records the command outcomes.
+    standby: bool
+
+
+class FailedClaim(TypedDict):
+    #: Hash of the redemption transaction; empty if none was sent.
+    txHash: SettlementTxHash
+    userAddress: Address
+    marketAddress: Address
+    marketId: Bytes32
+    #: Expected payout in stablecoin, 6 decimals. An exact integer, which may be beyond 2^53.
+    payout: int
+    #: 0 = YES, 1 = NO; null for a market paid half to half.
+    winningOutcome: Union[Outcome, None]
+    #: When the relayer took the request, Unix seconds.
+    submittedAt: int
+    #: Chain identifier.
+    chainId: int
+    #: Why the redemption failed; null if nothing is known.
+    reason: Union[str, None]
+    #: Time of the failure, Unix seconds.
+    failedAt: int
+
+
+class FailedClaims(TypedDict):
+    failedClaims: list[FailedClaim]
+    #: Number of entries.
+    count: int
+    #: Only on a full page. For the next page, send this value as `before`.
+    next: NotRequired[int]
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class FailedTrade(TypedDict):
+    marketId: Bytes32
+    buyerAddress: Address
+    sellerAddress: Address
+    #: Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+    fillSize: int
+    fillPrice: Price
+    #: Number of the fill.
+    fill: int
+    outcome: Outcome
+    txHash: Bytes32
+    reason: FailureReason
+    #: Time of the failure, ISO 8601 in UTC.
+    timestamp: str
+    #: Index of the trade in the transaction's batch, from 0.
+    batchIndex: int
+
+
+class FailedTrades(TypedDict):
+    failedTrades: list[FailedTrade]
+    #: Number of entries.
+    count: int
+    #: Only on a full page. For the next page, send this value as `before`.
+    next: NotRequired[int]
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+FailureReason = Literal['buyer_insufficient_balance', 'buyer_insufficient_allowance', 'seller_insufficient_shares', 'seller_not_approved', 'order_expired', 'order_cancelled', 'overfill', 'market_resolved', 'invalid_signature', 'transfer_rejected', 'transaction_reverted', 'unknown']
+
+
+class FeedReadiness(TypedDict):
+    #: Kafka's topic.
+    topic: str
+    #: Another process publishes the fill feed.
+    standby: bool
+    #: Number of command outcomes whose messages are published; null while that is not known.
+    position: Union[int, None]
+    #: Number of commands whose messages are not published yet; null while that is not known.
+    lag: Union[int, None]
+    #: Why nothing can be published; null when it can.
+    problem: Union[str, None]
+    #: What of the topic is not as the feed promises, with what mends it; null when nothing is known to be.
+    topicProblem: Union[str, None]
+
+
+class FieldError(TypedDict):
+    #: JSON pointer to the field, or the name of the parameter or header.
+    field: str
+    #: What was expected.
+    message: str
+
+
+class HistoryEntry(TypedDict):
+    #: Position in the log.
+    position: int
+    #: The UUID of the command.
+    id: str
+    #: The command as recorded.
+    command: dict[str, Any]
+    outcome: RecordedOutcome
+    #: SHA-256 hash chain over the whole history up to and including this entry.
+    digest: Bytes32
+
+
+class HistoryPage(TypedDict):
+    events: list[HistoryEntry]
+    #: Number of entries.
+    count: int
+    #: For the next page, send this value as `from`.
+    next: int
+
+
+class Holder(TypedDict):
+    userAddress: Address
+    #: YES shares, 6 decimals.
+    yesShares: int
+    #: NO shares, 6 decimals.
+    noShares: int
+
+
+class Holders(TypedDict):
+    marketId: Bytes32
+    #: Sorted by the size of their positions, largest first.
+    topHolders: list[Holder]
+    #: Number of holders.
+    totalHolders: int
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class IntakeReadiness(TypedDict):
+    #: Another process takes in the fills, and settles them.
+    standby: bool
+    #: Number of command outcomes that are taken in; null while that is not known.
+    position: Union[int, None]
+    #: Number of commands that are not taken in yet; null while that is not known.
+    lag: Union[int, None]
+    #: Why nothing can be taken in; null when it can.
+    problem: Union[str, None]
+    #: Why fills are taken from the log, and not from Kafka; null while they come by Kafka, or are not to.
+    kafkaProblem: Union[str, None]
+
+
+class KeeperReadiness(TypedDict):
+    #: Another process is the keeper of this chain.
+    standby: bool
+    #: Number of proposed resolutions that are disputed, or past their dispute window and the time for others to
+    #: settle them.
+    dueProposals: int
+    #: Number of those that have waited for more than seven days since their dispute window.
+    overdueProposals: int
+    #: Why the keeper cannot look or send; null when it can.
+    problem: Union[str, None]
+
+
+class LaneReadiness(TypedDict):
+    #: Chain identifier.
+    chainId: int
+    #: Name of the key in the settings.
+    key: str
+    address: Address
+    #: Another process sends with this key.
+    standby: bool
+    #: What blocks the lane; null when nothing does.
+    problem: Union[str, None]
+
+
+class Limits(TypedDict):
+    """All limits by name; a name of a time or a size ends with its unit."""
+    #: Lowest price of an order, 6 decimals.
+    minPrice: int
+    #: Highest price of an order, 6 decimals.
+    maxPrice: int
+    #: How far ahead an order's expiration must be at least.
+    minExpirationS: int
+    #: Largest body of a request.
+    maxBodyBytes: int
+    #: Most open orders of one trader, in all markets together.
+    maxOpenOrders: int
+    #: Most matches of an incoming order. What remains is cancelled.
+    maxFillsPerOrder: int
+    #: Most open orders in an answer.
+    maxOrdersPerPage: int
+    #: Most holders in an answer.
+    maxHolders: int
+    #: Most trades in a market's activity.
+    maxActivity: int
+    #: Most trades in a market's trade history.
+    maxTrades: int
+    #: Most entries in each list of a user's activity.
+    maxUserActivity: int
+    #: Most pending or failed trades in an answer.
+    maxSettlementsPerPage: int
+    #: Most pending or failed claims in an answer.
+    maxClaimsPerPage: int
+    #: Most records of the history in an answer.
+    maxEventsPerPage: int
+    #: Most quick markets in the history of an asset.
+    maxQuickMarkets: int
+    #: Most open price streams of one process.
+    maxPriceStreams: int
+    #: Most of them of one client address; 0 = no limit.
+    maxPriceStreamsPerAddress: int
+    #: How far ahead the deadline of a relayed action may be at most.
+    maxRelayDeadlineS: int
+    #: Most redemptions in one batch.
+    maxRedemptionsPerBatch: int
+    #: Most gas that is relayed for one owner in an hour; 0 = no limit.
+    relayGasPerOwnerAndHour: int
+    #: Most gas that is relayed with one bearer token in an hour; 0 = no limit.
+    relayGasPerTokenAndHour: int
+    #: Length of the window in which requests are counted.
+    rateLimitWindowS: int
+    #: Most orders and cancels per client address and window; 0 = no limit.
+    ordersPerWindow: int
+    #: Most reads per client address and window; 0 = no limit.
+    readsPerWindow: int
+
+
+class Liveness(TypedDict):
+    live: Literal[True]
+
+
+class Market(TypedDict):
+    id: Bytes32
+    #: The market's question.
+    question: str
+    description: str
+    #: What the market is about.
+    category: Literal['defi', 'protocol', 'stablecoin', 'general']
+    contractAddress: Address
+    maker: Address
+    #: Unix seconds.
+    expiration: int
+    #: Chain on which the market settles.
+    chainId: int
+    resolved: bool
+    #: As a price; 0 = no price.
+    bestAskPrice: int
+    #: Unix seconds.
+    createdAt: int
+    #: Condition of the conditional tokens, for splitPosition, mergePositions and redeemPositions; null for a market
+    #: without a chain.
+    conditionId: Union[Bytes32, None]
+    #: ERC-1155 id of the YES shares; null for a market without a chain.
+    yesTokenId: Union[TokenId, None]
+    #: ERC-1155 id of the NO shares; null for a market without a chain.
+    noTokenId: Union[TokenId, None]
+    #: Only in a page.
+    state: NotRequired[Literal['open', 'expired', 'proposed', 'disputed', 'resolved']]
+    #: Only in a page: stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53.
+    totalVolume: NotRequired[int]
+
+
+class MarketActivity(TypedDict):
+    marketId: Bytes32
+    activity: list[MarketActivityEntry]
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class MarketActivityEntry(TypedDict):
+    price: Price
+    #: Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    buyer: Address
+    seller: Address
+    #: Unix seconds.
+    timestamp: int
+    txHash: SettlementTxHash
+    settlementStatus: SettlementStatus
+
+
+class MarketDisputed(TypedDict):
+    #: `markets`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: The assertion was disputed.
+    type: Literal['disputed']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    marketId: Bytes32
+    assertionId: Bytes32
+    disputer: Address
+
+
+class MarketExpired(TypedDict):
+    #: `markets`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: The market takes no more orders: it has expired, or is resolved.
+    type: Literal['expired']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    marketId: Bytes32
+
+
+class MarketHalvedTold(TypedDict):
+    #: `markets`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: Each share of either outcome is paid one half.
+    type: Literal['halved']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    marketId: Bytes32
+
+
+class MarketNonces(TypedDict):
+    marketId: Bytes32
+    contractAddress: Address
+    #: What a proposal signs as `bond`, in units of 1e-6, in decimal digits: the bond of the proposal that is there,
+    #: else the greater of the market's own bond and the oracle's minimum at present.
+    bond: str
+    #: Of redemptions.
+    condition: str
+    #: Of proposals and settlements.
+    market: str
+
+
+class MarketProposed(TypedDict):
+    #: `markets`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: An outcome was asserted.
+    type: Literal['proposed']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    marketId: Bytes32
+    assertionId: Bytes32
+    proposer: Address
+    proposedOutcome: Outcome
+    #: Bond in stablecoin, 6 decimals.
+    bondAmount: str
+    #: Unix seconds.
+    assertionTime: int
+    #: Unix seconds.
+    expirationTime: int
+
+
+class MarketRejected(TypedDict):
+    #: `markets`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: The assertion counts no more; another one may follow.
+    type: Literal['rejected']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    marketId: Bytes32
+    assertionId: Bytes32
+
+
+class MarketResolvedTold(TypedDict):
+    #: `markets`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: The market has its final outcome.
+    type: Literal['resolved']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    marketId: Bytes32
+    winningOutcome: Outcome
+
+
+class MarketStatistics(TypedDict):
+    marketId: Bytes32
+    contractAddress: Address
+    #: Stablecoin traded in the last 24 hours, 6 decimals. An exact integer, which may be beyond 2^53.
+    volume24h: int
+    #: Stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53.
+    totalVolume: int
+    #: As a price; 0 = no price.
+    lastPrice: int
+
+
+class MarketTold(TypedDict):
+    #: `markets`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: The market takes orders.
+    type: Literal['opened']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    marketId: Bytes32
+    #: The market's question.
+    question: str
+    category: Literal['defi', 'protocol', 'stablecoin', 'general']
+    contractAddress: Address
+    maker: Address
+    #: Unix seconds.
+    expiration: int
+    #: Chain identifier.
+    chainId: int
+    kind: Literal['standard', 'quick']
+    asset: NotRequired[Asset]
+    #: Unix seconds.
+    startTime: NotRequired[int]
+
+
+class Markets(TypedDict):
+    markets: list[Market]
+    #: Number of entries.
+    count: int
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class NeededShares(TypedDict):
+    marketId: Bytes32
+    outcome: Outcome
+    #: What open orders need, 6 decimals. An exact integer, which may be beyond 2^53.
+    neededByOrders: int
+    #: What fills need that the chain has not settled yet, 6 decimals. An exact integer, which may be beyond 2^53.
+    neededByFills: int
+
+
+class NonceSource(TypedDict):
+    """What the message's nonce is."""
+    kind: str
+    #: The contract that gives the next nonce; null if none does.
+    contract: Union[Address, None]
+    #: The view that gives the next nonce; null if there is none.
+    call: Union[str, None]
+    meaning: str
+
+
+class OpenOrder(TypedDict):
+    orderHash: Bytes32
+    marketId: Bytes32
+    side: Side
+    price: Price
+    #: Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    #: Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+    #: Unix seconds.
+    timestamp: int
+
+
+class OpenOrders(TypedDict):
+    orders: list[OpenOrder]
+    #: Number of all open orders that match, also those on other pages.
+    count: int
+    #: Only on a full page. For the next page, send this value as `before`.
+    next: NotRequired[int]
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class Order(TypedDict):
+    """The order, field for field as signed."""
+    #: Market to trade in.
+    marketId: Bytes32Input
+    #: Signer and owner of the order.
+    trader: AddressInput
+    #: 0 = BUY, 1 = SELL. As a JSON integer or as a decimal string.
+    side: Literal[0, 1, '0', '1']
+    #: 0 = YES, 1 = NO. As a JSON integer or as a decimal string.
+    outcome: Literal[0, 1, '0', '1']
+    #: Price of one share in collateral, 6 decimals: 1000000 = 1.00. An integer of 1 to 999999, as a JSON integer or
+    #: as a decimal string.
+    price: Union[int, str]
+    #: Shares, 6 decimals. An integer of 1 to 18446744073709551615, as a JSON integer or as a decimal string.
+    size: Union[int, str]
+    #: Unique among the trader's live orders. An integer of 0 to 18446744073709551615, as a JSON integer or as a
+    #: decimal string.
+    nonce: Union[int, str]
+    #: Unix seconds, at least 60 ahead of the server. An integer of 0 to 18446744073709551615, as a JSON integer or
+    #: as a decimal string.
+    expiration: Union[int, str]
+    #: The zero address.
+    makerFeeRecipient: str
+
+
+class OrderDomain(TypedDict):
+    """EIP-712 domain of orders, and of requests about them."""
+    name: str
+    version: Literal['1']
+    #: Chain identifier.
+    chainId: int
+    verifyingContract: Address
+
+
+class OrderHistoryEntry(TypedDict):
+    #: Position in the log.
+    position: int
+    #: What happened to the order.
+    type: Literal['accepted', 'fill', 'fill_failed', 'reduced', 'filled', 'cancelled']
+    #: Shares of this entry; of a reduction, the order's size from then on, 6 decimals. An exact integer, which may
+    #: be beyond 2^53.
+    size: int
+    #: Unix seconds; null if the read model does not keep the time.
+    timestamp: Union[int, None]
+    #: Number of the fill.
+    fill: NotRequired[int]
+    #: Whether the order was the maker or the taker of the fill.
+    role: NotRequired[Literal['maker', 'taker']]
+    price: NotRequired[Price]
+    settlementStatus: NotRequired[SettlementStatus]
+    txHash: NotRequired[SettlementTxHash]
+    #: Why the order was cancelled or the fill failed.
+    reason: NotRequired[Union[str, None]]
+
+
+class OrderTypes(TypedDict):
+    """EIP-712 types of what traders sign in the orderDomain."""
+    Order: list[TypedDataField]
+    CancelOrder: list[TypedDataField]
+    CancelOrders: list[TypedDataField]
+    CancelAll: list[TypedDataField]
+    CancelAfter: list[TypedDataField]
+    ReduceOrder: list[TypedDataField]
+
+
+class OrderWithHistory(TypedDict):
+    orderHash: Bytes32
+    marketId: Bytes32
+    side: Side
+    price: Price
+    #: Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    #: Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+    #: Unix seconds.
+    timestamp: int
+    trader: Address
+    outcome: Outcome
+    #: Filled part, 6 decimals. An exact integer, which may be beyond 2^53.
+    filledSize: int
+    #: uint64.
+    nonce: int
+    #: Unix seconds, uint64.
+    expiration: int
+    #: The state of the order.
+    status: Literal['open', 'filled', 'cancelled']
+    #: Why the order was cancelled; null if it was not.
+    cancelReason: Union[str, None]
+    #: What happened to the order, oldest first; at most the latest 1,000 fills.
+    history: list[OrderHistoryEntry]
+
+
+class Orderbook(TypedDict):
+    marketId: Bytes32
+    #: Highest price first.
+    bids: list[PriceLevel]
+    #: Lowest price first.
+    asks: list[PriceLevel]
+    #: Unix seconds; 0 = the market has never had an order.
+    lastUpdate: int
+    #: Only without `outcome`: the YES book.
+    yes: NotRequired[Book]
+    #: Only without `outcome`: the NO book.
+    no: NotRequired[Book]
+
+
+Outcome = int
+
+
+class OutcomeTicker(TypedDict):
+    #: As a price; 0 = no price.
+    bestBid: int
+    #: As a price; 0 = no price.
+    bestAsk: int
+    #: Half of the sum of both, rounded down; 0 without a bid or an ask.
+    mid: int
+    #: Ask less bid; 0 without a bid or an ask.
+    spread: int
+    #: As a price; 0 = no price.
+    lastPrice: int
+    #: Last price less the price a day ago, to the minute; of an outcome without a trade then, less its first price.
+    change24h: int
+    #: Stablecoin traded in the last 24 hours, to the minute, 6 decimals. An exact integer, which may be beyond 2^53.
+    volume24h: int
+
+
+class OwnOrderAccepted(TypedDict):
+    #: `orders:{address}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: The order was accepted.
+    type: Literal['accepted']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    orderHash: Bytes32
+    #: Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+    marketId: Bytes32
+    side: Side
+    outcome: Outcome
+    price: Price
+    #: Size, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    #: Nonce.
+    nonce: int
+    #: Unix seconds.
+    expiration: int
+
+
+class OwnOrderCancelled(TypedDict):
+    #: `orders:{address}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: The order was cancelled.
+    type: Literal['cancelled']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    orderHash: Bytes32
+    #: Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+    #: Why the order was cancelled.
+    reason: Literal['user', 'expired', 'self_trade', 'match_limit', 'market_closed', 'settlement_failed', 'time_in_force', 'post_only', 'cancel_after']
+
+
+class OwnOrderFailed(TypedDict):
+    #: `orders:{address}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: A fill of the order failed on the chain: the order has its size back, and is open only if that is told.
+    type: Literal['failed']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    orderHash: Bytes32
+    #: Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+    #: The fill's number.
+    fill: int
+    #: The order's part in the fill.
+    role: Literal['maker', 'taker']
+    price: Price
+    #: Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    #: The settlement transaction.
+    txHash: Bytes32
+    reason: FailureReason
+
+
+class OwnOrderFilled(TypedDict):
+    #: `orders:{address}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: A part of the order, or all of it, was matched.
+    type: Literal['filled']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    orderHash: Bytes32
+    #: Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+    #: The fill's number.
+    fill: int
+    #: The order's part in the fill.
+    role: Literal['maker', 'taker']
+    price: Price
+    #: Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+
+
+class OwnOrderReduced(TypedDict):
+    #: `orders:{address}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: The order was made smaller.
+    type: Literal['reduced']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    orderHash: Bytes32
+    #: Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+    #: The order's size from now on, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+
+
+class OwnOrderReinstated(TypedDict):
+    #: `orders:{address}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: The order is open again with the size of a fill that failed.
+    type: Literal['reinstated']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    orderHash: Bytes32
+    #: Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+    #: Size of the failed fill, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+
+
+class OwnOrderSettled(TypedDict):
+    #: `orders:{address}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: A fill of the order was settled on the chain.
+    type: Literal['settled']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    orderHash: Bytes32
+    #: Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+    #: The fill's number.
+    fill: int
+    #: The order's part in the fill.
+    role: Literal['maker', 'taker']
+    price: Price
+    #: Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    #: The settlement transaction.
+    txHash: Bytes32
+
+
+class PastQuickMarket(TypedDict):
+    #: Number of the quick market, in the order of opening.
+    id: int
+    marketId: Bytes32
+    asset: Asset
+    #: From start to end; not whole only for test intervals.
+    intervalMinutes: float
+    #: The strike: the asset's price at the start. null until it is set, some seconds after the start.
+    startPrice: Union[AssetPrice, None]
+    #: Unix seconds.
+    startTime: int
+    #: Unix seconds.
+    endTime: int
+    #: Whether the outcome is known, or the chain has paid half to half.
+    resolved: bool
+    #: Name of the source of `startPrice`; empty until that is set.
+    priceSource: str
+    #: Unix seconds.
+    createdAt: int
+    #: Chain identifier.
+    chainId: int
+    contractAddress: Address
+    #: True when no source had a price in the 15 seconds that count. Such a market is not decided by another price;
+    #: if none is found, the chain pays it half to half.
+    priceMissed: bool
+    #: The asset's price at the end; null until it is set.
+    endPrice: Union[AssetPrice, None]
+    #: 0 = YES: the end price is not below the start price; 1 = NO. null until it is known, and for a market paid
+    #: half to half.
+    outcome: Union[Outcome, None]
+    #: Whose shares the chain redeems: nobody's before the market is resolved there; `half`: each share for one half.
+    payment: Literal['none', 'yes', 'no', 'half']
+
+
+class Payout(TypedDict):
+    marketId: Bytes32
+    #: The market's question.
+    marketQuestion: str
+    #: Stablecoin paid out, 6 decimals. An exact integer, which may be beyond 2^53.
+    payout: int
+    #: 0 = YES, 1 = NO; null if the chain paid without naming a winner, half to half.
+    winningOutcome: Union[Outcome, None]
+    #: Unix seconds.
+    timestamp: int
+    txHash: Bytes32
+
+
+class PendingClaim(TypedDict):
+    #: Hash of the latest redemption transaction; empty until one is sent.
+    txHash: SettlementTxHash
+    userAddress: Address
+    marketAddress: Address
+    marketId: Bytes32
+    #: Expected payout in stablecoin, 6 decimals. An exact integer, which may be beyond 2^53.
+    payout: int
+    #: 0 = YES, 1 = NO; null for a market paid half to half.
+    winningOutcome: Union[Outcome, None]
+    #: When the relayer took the request, Unix seconds.
+    submittedAt: int
+    #: Chain identifier.
+    chainId: int
+
+
+class PendingClaims(TypedDict):
+    pendingClaims: list[PendingClaim]
+    #: Number of entries.
+    count: int
+    #: Only on a full page. For the next page, send this value as `after`.
+    next: NotRequired[int]
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class PendingTrade(TypedDict):
+    marketId: Bytes32
+    buyerAddress: Address
+    sellerAddress: Address
+    #: Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+    fillSize: int
+    fillPrice: Price
+    #: Number of the fill.
+    fill: int
+    outcome: Outcome
+    txHash: SettlementTxHash
+    #: Time of the match, ISO 8601 in UTC.
+    timestamp: str
+    #: Whether the transaction settles several trades.
+    isBatch: bool
+    #: Index of the trade in the transaction's batch, from 0.
+    batchIndex: int
+    settlementStatus: SettlementStatus
+
+
+class PendingTrades(TypedDict):
+    pendingTrades: list[PendingTrade]
+    #: Number of entries.
+    count: int
+    #: Only on a full page. For the next page, send this value as `after`.
+    next: NotRequired[int]
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class PermitSignature(TypedDict):
+    """ERC-2612 permit, for buying without an approval made before."""
+    #: The owner's permit nonce at the stablecoin. An integer of 0 to 18446744073709551615, as a JSON integer or as a
+    #: decimal string.
+    nonce: Union[int, str]
+    #: Amount to approve, of 0 to 2^256-1.
+    value: str
+    #: Unix seconds until which the permit is good. An integer of 0 to 18446744073709551615, as a JSON integer or as
+    #: a decimal string.
+    deadline: Union[int, str]
+    #: Recovery id: 27 or 28, or 0 or 1 for the same. As a JSON integer or as a decimal string.
+    v: Literal[0, 1, 27, 28, '0', '1', '27', '28']
+    #: Signature component.
+    r: Bytes32Input
+    #: Signature component.
+    s: Bytes32Input
+
+
+class PlaceOrderRequest(TypedDict):
+    order: Order
+    #: EIP-712 signature of the order in the chain's orderDomain: r, s, v.
+    signature: SignatureInput
+    permitSignature: NotRequired[PermitSignature]
+    #: GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with
+    #: not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not
+    #: cover it.
+    timeInForce: NotRequired[Literal['GTC', 'FOK', 'FAK']]
+    #: The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature
+    #: does not cover it.
+    postOnly: NotRequired[bool]
+    #: Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted.
+    #: The order's signature does not cover it. An integer of 0 to 9007199254740991, as a JSON integer or as a
+    #: decimal string.
+    notAfter: NotRequired[Union[int, str]]
+    #: What happens when the order would match an order of the same trader: cancel_older cancels the resting one,
+    #: cancel_newer what is left of this one. The order's signature does not cover it.
+    selfTrade: NotRequired[Literal['cancel_older', 'cancel_newer']]
+
+
+class PlacedOrder(TypedDict):
+    orderHash: Bytes32
+    status: Literal['accepted']
+    #: Number of trades that the order made at once.
+    matches: int
+    #: Unix seconds.
+    timestamp: int
+    #: Only when the same order was submitted before: the order's present state, as in /api/v1/orders/{hash}. Missing
+    #: if it is not known at the moment.
+    orderStatus: NotRequired[Literal['open', 'filled', 'cancelled']]
+    #: Only for FOK and FAK, and where selfTrade has cancelled the order: shares that were not filled and are
+    #: cancelled, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: NotRequired[int]
+
+
+class PlacedOrders(TypedDict):
+    #: By order, in the order of the request.
+    results: list[PlacedOrdersItem]
+
+
+class PlacedOrdersItem(TypedDict):
+    #: The HTTP status that a single request would have been answered with.
+    status: int
+    #: The body of that answer.
+    body: dict[str, Any]
+
+
+PlannedHalt = TypedDict('PlannedHalt', {
+    #: Unix seconds.
+    'from': 'int',
+    #: Unix seconds.
+    'to': 'int',
+    'reason': 'str',
+})
+
+
+class PlatformTotals(TypedDict):
+    """The answer without chain_id."""
+    chains: list[ChainTotals]
+    #: Stablecoin traded since the start, on all chains, 6 decimals. An exact integer, which may be beyond 2^53.
+    total_volume: int
+    #: Number of trades since the start, on all chains.
+    total_trades: int
+
+
+class Position(TypedDict):
+    """Without a position: only yesShares and noShares, both 0."""
+    #: YES shares, 6 decimals.
+    yesShares: int
+    #: NO shares, 6 decimals.
+    noShares: int
+    #: Stablecoin invested, 6 decimals.
+    totalInvested: NotRequired[int]
+    #: Average-cost basis of the YES shares, 6 decimals.
+    yesCost: NotRequired[int]
+    #: Average-cost basis of the NO shares, 6 decimals.
+    noCost: NotRequired[int]
+
+
+class PositionSync(TypedDict):
+    success: bool
+    position: SyncedPosition
+    #: What was done.
+    message: str
+
+
+Price = int
+
+
+class PriceCandle(TypedDict):
+    #: Unix seconds.
+    start: int
+    open: AssetPrice
+    high: AssetPrice
+    low: AssetPrice
+    close: AssetPrice
+    #: Always 0.
+    volume: int
+    #: Always 0.
+    trades: int
+    #: Number of prices.
+    prices: int
+    #: Whether the candle is final: a later one has begun.
+    closed: bool
+
+
+class PriceCandles(TypedDict):
+    asset: Asset
+    #: As in the request.
+    interval: str
+    candles: list[PriceCandle]
+    #: Number of entries.
+    count: int
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class PriceEvent(TypedDict):
+    asset: Asset
+    price: AssetPrice
+    #: The same in US dollars.
+    priceUSD: float
+    #: When the source published the price, Unix milliseconds.
+    timestamp: int
+    #: Name of the source: pyth, coinbase, binance or simulated.
+    source: str
+
+
+class PriceHistory(TypedDict):
+    asset: Asset
+    history: list[PriceRecord]
+
+
+class PriceLevel(TypedDict):
+    price: Price
+    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+
+
+class PriceRecord(TypedDict):
+    price: AssetPrice
+    #: The same in US dollars.
+    priceUSD: float
+    #: When the source published the price, Unix seconds.
+    timestamp: int
+    #: URL of the provider; `simulated:` for simulated prices.
+    source: str
+
+
+class PriceSettings(TypedDict):
+    #: Assets that have prices, and quick markets on the chains with a quickOperator.
+    assets: list[Asset]
+    #: Where prices come from, the best first; empty: nowhere, so no quick market is made.
+    sources: list[Literal['pyth', 'coinbase', 'binance', 'simulated']]
+
+
+class PriceSourceReadiness(TypedDict):
+    name: str
+    connected: bool
+    #: Seconds since its last price; null before the first.
+    sinceHeardS: Union[int, None]
+    #: What went wrong last; null when all has been well since prices came.
+    problem: Union[str, None]
+
+
+class PriceTold(TypedDict):
+    #: `prices:{asset}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: A price was published.
+    type: Literal['price']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    asset: Asset
+    #: In units of 1e-8 US dollars. An exact integer, which may be beyond 2^53.
+    price: int
+    #: The same in US dollars.
+    priceUSD: float
+    #: When the source published the price, Unix milliseconds.
+    timestamp: int
+    #: Name of the source.
+    source: str
+
+
+class PricedAssetReadiness(TypedDict):
+    asset: str
+    #: The source in use.
+    source: str
+    #: Seconds since the last price that counts was published; null before the first.
+    sincePriceS: Union[int, None]
+
+
+class PricesReadiness(TypedDict):
+    #: Another process records prices.
+    standby: bool
+    #: Why no price can be recorded; null when it can.
+    problem: Union[str, None]
+    #: The best first.
+    sources: list[PriceSourceReadiness]
+    assets: list[PricedAssetReadiness]
+
+
+class Problem(TypedDict):
+    #: Reference to the description of this error.
+    type: str
+    #: Short description of the error; the same text for every occurrence.
+    title: str
+    #: The HTTP status.
+    status: int
+    #: What is wrong with this request.
+    detail: NotRequired[str]
+    #: The id of this occurrence in the service's log lines.
+    instance: NotRequired[str]
+    #: Title and detail as one text.
+    error: str
+    #: The name of the error. Names do not change.
+    code: str
+    #: What is wrong with each field.
+    errors: NotRequired[list[FieldError]]
+    #: `insufficient_…`: what the order needs, in stablecoin or shares, 6 decimals. An exact integer, which may be
+    #: beyond 2^53.
+    required: NotRequired[int]
+    #: `insufficient_…`: what the trader has, or has approved, in total, 6 decimals. An exact integer, which may be
+    #: beyond 2^53.
+    available: NotRequired[int]
+    #: `insufficient_…`: the part of `available` that other open orders and unsettled fills of the trader need, 6
+    #: decimals. An exact integer, which may be beyond 2^53.
+    reserved: NotRequired[int]
+    #: `insufficient_…`: the block at which balance and allowance were read: the last one in the history.
+    block: NotRequired[int]
+    #: `insufficient_…`: the latest block of the chain.
+    latestBlock: NotRequired[int]
+    #: `insufficient_…`: `latestBlock` less `block`. What happened in these blocks is not counted yet.
+    blocksBehind: NotRequired[int]
+    #: `size_too_small`: the smallest size on the market's chain, 6 decimals.
+    minOrderSize: NotRequired[int]
+    #: `too_many_open_orders`: the number of the trader's open orders, those on their way in included.
+    openOrders: NotRequired[int]
+    #: `trader_suspended`: when the trader's orders are taken again, in Unix seconds.
+    suspendedUntil: NotRequired[int]
+    #: `too_many_open_orders`: the most open orders that a trader may have.
+    maxOpenOrders: NotRequired[int]
+
+
+class ProjectionReadiness(TypedDict):
+    name: str
+    #: Number of command outcomes that the read model includes.
+    position: int
+    #: Number of command outcomes that the read model does not include yet.
+    lag: int
+
+
+class ProposalTerms(TypedDict):
+    """Only of an expired standard market without an assertion."""
+    #: What a proposal signs as `bond`, and what its permit is of, in units of 1e-6 of the stablecoin: the greater of
+    #: the market's own bond and the oracle's minimum. At most 10 seconds old; `/users/{address}/nonces` has the
+    #: present one.
+    bond: str
+    #: Why no proposal is taken at present, whatever it says; null if proposals are taken.
+    refusal: Union[str, None]
+
+
+class QuickMarket(TypedDict):
+    #: Number of the quick market, in the order of opening.
+    id: int
+    marketId: Bytes32
+    asset: Asset
+    #: From start to end; not whole only for test intervals.
+    intervalMinutes: float
+    #: The strike: the asset's price at the start. null until it is set, some seconds after the start.
+    startPrice: Union[AssetPrice, None]
+    #: Unix seconds.
+    startTime: int
+    #: Unix seconds.
+    endTime: int
+    #: Whether the outcome is known, or the chain has paid half to half.
+    resolved: bool
+    #: Name of the source of `startPrice`; empty until that is set.
+    priceSource: str
+    #: Unix seconds.
+    createdAt: int
+    #: Chain identifier.
+    chainId: int
+    contractAddress: Address
+    #: True when no source had a price in the 15 seconds that count. Such a market is not decided by another price;
+    #: if none is found, the chain pays it half to half.
+    priceMissed: bool
+
+
+class QuickMarketHistory(TypedDict):
+    asset: Asset
+    history: list[PastQuickMarket]
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class QuickMarketSettings(TypedDict):
+    #: Length of a quick market, in seconds. Quick markets start at its multiples since the Unix epoch.
+    intervalS: int
+    #: How many quick markets of each asset are made ahead of the one that runs.
+    ahead: int
+
+
+class QuickMarketsReadiness(TypedDict):
+    #: Chain identifier.
+    chainId: int
+    address: Address
+    #: Another process creates and resolves the quick markets of this chain.
+    standby: bool
+    #: Number of quick markets that there should be and are not.
+    missingMarkets: int
+    #: Number of decided quick markets that the chain has not resolved.
+    decidedMarkets: int
+    #: Number of quick markets whose price at the start or the end did not come in time.
+    unresolvableMarkets: int
+    #: Number of creations and resolutions that the contracts refused last.
+    refused: int
+    #: Why nothing can be looked at or sent; null when it can.
+    problem: Union[str, None]
+
+
+class ReadModelsReadiness(TypedDict):
+    #: Last log position that all reads include; -1 for none.
+    position: int
+    #: Number of commands after that position.
+    lag: int
+
+
+class ReadinessChains(TypedDict):
+    #: Chain identifier.
+    chainId: NotRequired[int]
+    #: The last final block of the chain; null while there is none, as before the chain has answered.
+    finalBlock: NotRequired[Union[int, None]]
+    #: Number of final blocks that the history does not have yet.
+    lagBlocks: NotRequired[int]
+    #: Whether the last request to the chain succeeded. While the chain is unreachable, orders are accepted and fills
+    #: wait.
+    reachable: NotRequired[bool]
+    #: Number of requests to the chain that failed in a row.
+    failures: NotRequired[int]
+    #: Why the last request failed, or which blocks a node that answers has lost; null when nothing is wrong.
+    lastError: NotRequired[Union[str, None]]
+    #: Seconds since a request succeeded, or since the start.
+    sinceLookS: NotRequired[int]
+    #: The chain has had no new block for too long.
+    stalled: NotRequired[bool]
+    #: Why the chain is not recorded any more; null while it is recorded.
+    stopped: NotRequired[Union[str, None]]
+    #: Which quick market the chain has resolved otherwise than the exchange decided, since the process started; null
+    #: when none.
+    resolutionProblem: NotRequired[Union[str, None]]
+    #: Number of quick markets that the chain has resolved otherwise than the exchange decided, since the process
+    #: started.
+    contradictedMarkets: NotRequired[int]
+    #: Number of transactions whose anchors the chain's settings pass over.
+    anchorsPassedOver: NotRequired[int]
+    #: Number of fills that wait to be sent, counted up to 10,000.
+    waitingFills: NotRequired[int]
+    #: Number of fills in transactions that are neither confirmed nor failed.
+    sentFills: NotRequired[int]
+    #: How long the oldest waiting fill has waited, in seconds; null when none waits, or another process settles.
+    oldestWaitingS: NotRequired[Union[int, None]]
+    #: What blocks settlement; null when nothing does.
+    settlementProblem: NotRequired[Union[str, None]]
+
+
+class Readiness(TypedDict):
+    ready: bool
+    #: Why the service is not ready; empty when it is ready.
+    reasons: list[str]
+    #: Roles of the process; for a stack of several processes, the roles of all of them.
+    roles: list[str]
+    #: The process's clock.
+    clock: NotRequired[ClockReadiness]
+    #: Databases that the process uses. Each is asked at most twice per second, with a time limit of 2 s.
+    databases: NotRequired[list[DatabaseReadiness]]
+    disk: NotRequired[DiskReadiness]
+    engine: NotRequired[EngineReadiness]
+    #: State of the projections role.
+    projections: NotRequired[list[ProjectionReadiness]]
+    #: State of the query role.
+    readModels: NotRequired[ReadModelsReadiness]
+    #: State of the feed role, with KAFKA_BROKERS: how far the fill feed is published in each of its topics.
+    feeds: NotRequired[list[FeedReadiness]]
+    #: State of the indexer and settlement roles; each has its own fields.
+    chains: NotRequired[list[ReadinessChains]]
+    #: State of the settlement role: how far the fills to settle have come in.
+    intakes: NotRequired[list[IntakeReadiness]]
+    #: State of the lane role.
+    lanes: NotRequired[list[LaneReadiness]]
+    #: State of the relayer role.
+    relays: NotRequired[list[RelayerReadiness]]
+    #: State of the prices role.
+    prices: NotRequired[list[PricesReadiness]]
+    #: State of the prices role, for each chain with a key for quick markets.
+    quickMarkets: NotRequired[list[QuickMarketsReadiness]]
+
+
+class RecordedOutcome(TypedDict):
+    """The outcome as recorded."""
+    #: Engine time in milliseconds.
+    at: int
+    #: All events that the command caused, in order.
+    events: list[dict[str, Any]]
+
+
+class ReducedOrder(TypedDict):
+    #: Cancelled where at least `size` was filled already.
+    status: Literal['reduced', 'cancelled']
+    orderHash: Bytes32
+    #: Size of the order from now on; only when reduced, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: NotRequired[int]
+    #: Shares that were filled before the cancel; only when cancelled, 6 decimals. An exact integer, which may be
+    #: beyond 2^53.
+    filledSize: NotRequired[int]
+    #: Shares that were not filled and are now cancelled; only when cancelled, 6 decimals. An exact integer, which
+    #: may be beyond 2^53.
+    remainingSize: NotRequired[int]
+
+
+class Relayed(TypedDict):
+    success: Literal[True]
+    #: Hash of the transaction; empty when nothing needed to be sent.
+    tx_hash: SettlementTxHash
+
+
+class RelayedBatch(TypedDict):
+    success: Literal[True]
+    #: Hash of the transaction.
+    txHash: SettlementTxHash
+    #: Whether the transaction is final and the history has it.
+    status: Literal['pending', 'confirmed']
+
+
+class RelayerError(TypedDict):
+    success: Literal[False]
+    #: What is wrong with the request, or why it could not be carried out.
+    error: str
+
+
+class RelayerReadiness(TypedDict):
+    #: Chain identifier.
+    chainId: int
+    address: Address
+    #: Another process relays on this chain.
+    standby: bool
+    #: Number of relayed requests that have not ended.
+    openRelays: int
+    #: Why the relayer cannot send; null when it can.
+    problem: Union[str, None]
+    keeper: KeeperReadiness
+
+
+class RelayerSettings(TypedDict):
+    address: Address
+    #: Names of the endpoints below /api/v1/relayer/.
+    actions: list[str]
+
+
+class Resolution(TypedDict):
+    marketId: Bytes32
+    #: Whether the market's expiration has passed.
+    expired: bool
+    #: Whether the market is resolved.
+    resolved: bool
+    winningOutcome: NotRequired[Outcome]
+    #: Only of a resolved market without a winner: each share of either outcome is paid one half.
+    halved: NotRequired[Literal[True]]
+    assertion: NotRequired[Assertion]
+    proposal: NotRequired[ProposalTerms]
+    #: Only of an expired market that is neither resolved nor has an assertion: when the administrator may pay it
+    #: half to half, Unix seconds by the chain's time. Absent where the chain's contracts cannot.
+    halvableFrom: NotRequired[int]
+
+
+class SettledFill(TypedDict):
+    marketId: Bytes32
+    buyerAddress: Address
+    sellerAddress: Address
+    #: Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+    fillSize: int
+    fillPrice: Price
+    #: Number of the fill.
+    fill: int
+    outcome: Outcome
+    #: Time at which the fill was confirmed, failed or, while it is pending, sent, ISO 8601 in UTC.
+    timestamp: str
+    #: Index of the trade in the transaction's batch, from 0.
+    batchIndex: int
+    #: Why the chain refused the fill; null if it did not.
+    reason: Union[FailureReason, None]
+    #: Hash of the transaction that now contains the fill, if this one was replaced; else null.
+    replacedBy: Union[Bytes32, None]
+    #: The state of the fill.
+    status: Literal['pending', 'confirmed', 'failed']
+
+
+class Settlement(TypedDict):
+    """The answer for a settlement transaction."""
+    found: Literal[True]
+    txHash: Bytes32
+    marketId: Bytes32
+    buyerAddress: Address
+    sellerAddress: Address
+    #: Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+    fillSize: int
+    fillPrice: Price
+    #: Number of the fill.
+    fill: int
+    outcome: Outcome
+    #: Time at which the fill was confirmed, failed or, while it is pending, sent, ISO 8601 in UTC.
+    timestamp: str
+    #: Index of the trade in the transaction's batch, from 0.
+    batchIndex: int
+    #: Why the chain refused the fill; null if it did not.
+    reason: Union[FailureReason, None]
+    #: Hash of the transaction that now contains the fill, if this one was replaced; else null.
+    replacedBy: Union[Bytes32, None]
+    #: The state of the fill.
+    status: Literal['pending', 'confirmed', 'failed']
+    #: Whether the transaction settles several trades.
+    isBatch: bool
+    #: All fills of the transaction, in its order.
+    fills: list[SettledFill]
+
+
+SettlementStatus = Literal['matched', 'pending', 'confirmed', 'failed']
+
+
+SettlementTxHash = str
+
+
+Side = int
+
+
+SignatureInput = str
+
+
+class SignedAction(TypedDict):
+    primaryType: str
+    #: EIP-712 domain; null until the stablecoin has been read.
+    domain: Union[SigningDomain, None]
+    #: EIP-712 types.
+    types: dict[str, list[TypedDataField]]
+    nonce: NonceSource
+
+
+class SigningDomain(TypedDict):
+    name: str
+    version: str
+    #: Chain identifier.
+    chainId: int
+    verifyingContract: Address
+
+
+class StreamError(TypedDict):
+    type: Literal['error']
+    #: Name of the error.
+    code: str
+    #: What is wrong, and what to do.
+    error: str
+
+
+class Switch(TypedDict):
+    #: Whether the orders are going to be cancelled.
+    status: Literal['armed', 'disarmed']
+    trader: Address
+    #: Chain identifier.
+    chainId: int
+    #: When the orders are cancelled, in milliseconds since the Unix epoch; null if disarmed.
+    cancelAt: Union[int, None]
+
+
+class SyncedPosition(TypedDict):
+    #: YES shares, 6 decimals.
+    yesShares: int
+    #: NO shares, 6 decimals.
+    noShares: int
+    #: Stablecoin invested, 6 decimals.
+    totalInvested: int
+
+
+class Ticker(TypedDict):
+    marketId: Bytes32
+    yes: OutcomeTicker
+    no: OutcomeTicker
+
+
+TokenId = str
+
+
+class Trade(TypedDict):
+    price: Price
+    #: Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    buyer: Address
+    seller: Address
+    #: Unix seconds.
+    timestamp: int
+    txHash: SettlementTxHash
+    settlementStatus: SettlementStatus
+    outcome: Outcome
+
+
+class TradeMade(TypedDict):
+    #: `trades:{marketId}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: A fill.
+    type: Literal['trade']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    #: The fill's number.
+    fill: int
+    price: Price
+    #: Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    outcome: Outcome
+    buyer: Address
+    seller: Address
+    takerSide: Side
+
+
+class TradeSettlement(TypedDict):
+    #: `trades:{marketId}`, hex in lower case.
+    channel: str
+    #: The log position. A snapshot has that of the last message before it; -1 if there is none.
+    position: int
+    #: The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+    previous: int
+    #: What became of a fill on the chain. A failed one never happened.
+    type: Literal['settlement']
+    #: Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+    at: int
+    #: Another message at this position, or another snapshot, follows on the connection.
+    more: NotRequired[Literal[True]]
+    #: The fill's number.
+    fill: int
+    #: State of the trade's settlement on the chain.
+    settlementStatus: Literal['pending', 'confirmed', 'failed']
+    #: The settlement transaction.
+    txHash: Bytes32
+    reason: NotRequired[FailureReason]
+
+
+class Trades(TypedDict):
+    marketId: Bytes32
+    trades: list[Trade]
+    #: Number of entries.
+    count: int
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class TradingStatus(TypedDict):
+    #: open: orders are taken.
+    status: Literal['open', 'paused']
+    #: The code of the error that an order gets; null while orders are taken.
+    reason: Union[str, None]
+    #: The same in words.
+    detail: Union[str, None]
+    #: Times at which no orders are taken, as the operator has planned them: those that are not over, the next one
+    #: first.
+    plannedHalts: list[PlannedHalt]
+
+
+class TypedDataField(TypedDict):
+    name: str
+    type: str
+
+
+class UnknownSettlement(TypedDict):
+    """The answer for any other hash."""
+    found: Literal[False]
+
+
+class UserActivity(TypedDict):
+    activity: list[UserTrade]
+    settlements: list[Payout]
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class UserNonces(TypedDict):
+    address: Address
+    #: Chain identifier.
+    chainId: int
+    #: Of approvals, splits and merges.
+    owner: str
+    #: Of ERC-2612 permits.
+    token: str
+    markets: list[MarketNonces]
+
+
+class UserOpenOrder(TypedDict):
+    orderHash: Bytes32
+    marketId: Bytes32
+    side: Side
+    price: Price
+    #: Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    #: Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53.
+    remainingSize: int
+    #: Unix seconds.
+    timestamp: int
+    #: The market's question.
+    marketQuestion: str
+    outcome: Outcome
+
+
+class UserOpenOrders(TypedDict):
+    orders: list[UserOpenOrder]
+    #: Number of all open orders that match, also those on other pages.
+    count: int
+    #: Only on a full page. For the next page, send this value as `before`.
+    next: NotRequired[int]
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class UserPosition(TypedDict):
+    marketId: Bytes32
+    #: The market's question.
+    marketQuestion: str
+    contractAddress: Address
+    #: Unix seconds.
+    expiration: int
+    resolved: bool
+    #: YES shares, 6 decimals.
+    yesShares: int
+    #: NO shares, 6 decimals.
+    noShares: int
+    #: Stablecoin invested, 6 decimals.
+    totalInvested: int
+
+
+class UserPositions(TypedDict):
+    positions: list[UserPosition]
+    #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
+    #: empty.
+    nextCursor: NotRequired[str]
+
+
+class UserTrade(TypedDict):
+    marketId: Bytes32
+    #: The market's question.
+    marketQuestion: str
+    price: Price
+    #: Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+    size: int
+    #: The side of the user in the trade.
+    userRole: Literal['buyer', 'seller']
+    #: Unix seconds.
+    timestamp: int
+    txHash: SettlementTxHash
+    settlementStatus: SettlementStatus
+
+
+StreamMessage = Union[BookSnapshot, BookChange, TradeMade, TradeSettlement, OwnOrderAccepted, OwnOrderFilled, OwnOrderSettled, OwnOrderFailed, OwnOrderReinstated, OwnOrderReduced, OwnOrderCancelled, PriceTold, MarketTold, MarketExpired, MarketProposed, MarketDisputed, MarketRejected, MarketResolvedTold, MarketHalvedTold]

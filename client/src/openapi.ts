@@ -1,0 +1,2067 @@
+/** Generated from /openapi.json by `node tools/run.mjs test/client/write-openapi`: the API's types, with hex as Hex and amounts as bigint. */
+/* eslint-disable */
+import type { Hex, Outcome, Side } from './vocabulary.js';
+
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description 32 bytes as hex, upper or lower case. */
+        Bytes32Input: Hex;
+        /** @description 20 bytes as hex, upper or lower case. */
+        AddressInput: Hex;
+        /** @description The order, field for field as signed. */
+        Order: {
+            /** @description Market to trade in. */
+            marketId: components["schemas"]["Bytes32Input"];
+            /** @description Signer and owner of the order. */
+            trader: components["schemas"]["AddressInput"];
+            /** @description 0 = BUY, 1 = SELL. As a JSON integer or as a decimal string. */
+            side: (0 | 1) | ("0" | "1");
+            /** @description 0 = YES, 1 = NO. As a JSON integer or as a decimal string. */
+            outcome: (0 | 1) | ("0" | "1");
+            /** @description Price of one share in collateral, 6 decimals: 1000000 = 1.00. An integer of 1 to 999999, as a JSON integer or as a decimal string. */
+            price: bigint | string;
+            /** @description Shares, 6 decimals. An integer of 1 to 18446744073709551615, as a JSON integer or as a decimal string. */
+            size: bigint | string;
+            /** @description Unique among the trader's live orders. An integer of 0 to 18446744073709551615, as a JSON integer or as a decimal string. */
+            nonce: bigint | string;
+            /** @description Unix seconds, at least 60 ahead of the server. An integer of 0 to 18446744073709551615, as a JSON integer or as a decimal string. */
+            expiration: number | string;
+            /** @description The zero address. */
+            makerFeeRecipient: Hex;
+        };
+        /** @description 65 bytes (r, s, v) as hex, upper or lower case. */
+        SignatureInput: Hex;
+        /** @description ERC-2612 permit, for buying without an approval made before. */
+        PermitSignature: {
+            /** @description The owner's permit nonce at the stablecoin. An integer of 0 to 18446744073709551615, as a JSON integer or as a decimal string. */
+            nonce: bigint | string;
+            /** @description Amount to approve, of 0 to 2^256-1. */
+            value: string;
+            /** @description Unix seconds until which the permit is good. An integer of 0 to 18446744073709551615, as a JSON integer or as a decimal string. */
+            deadline: number | string;
+            /** @description Recovery id: 27 or 28, or 0 or 1 for the same. As a JSON integer or as a decimal string. */
+            v: (0 | 1 | 27 | 28) | ("0" | "1" | "27" | "28");
+            /** @description Signature component. */
+            r: components["schemas"]["Bytes32Input"];
+            /** @description Signature component. */
+            s: components["schemas"]["Bytes32Input"];
+        };
+        CheckOrderRequest: {
+            order: components["schemas"]["Order"];
+            /** @description EIP-712 signature of the order in the chain's orderDomain: r, s, v. */
+            signature?: components["schemas"]["SignatureInput"];
+            permitSignature?: components["schemas"]["PermitSignature"];
+            /**
+             * @description GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not cover it.
+             * @default GTC
+             */
+            timeInForce: "GTC" | "FOK" | "FAK";
+            /**
+             * @description The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature does not cover it.
+             * @default false
+             */
+            postOnly: boolean;
+            /** @description Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted. The order's signature does not cover it. An integer of 0 to 9007199254740991, as a JSON integer or as a decimal string. */
+            notAfter?: number | string;
+            /**
+             * @description What happens when the order would match an order of the same trader: cancel_older cancels the resting one, cancel_newer what is left of this one. The order's signature does not cover it.
+             * @default cancel_older
+             */
+            selfTrade: "cancel_older" | "cancel_newer";
+        };
+        /** @description 32 bytes as hex, lower case. */
+        Bytes32: Hex;
+        /** @description Price of one share in collateral, 6 decimals: 1000000 = 1.00. */
+        Price: bigint;
+        CheckedMatch: {
+            price: components["schemas"]["Price"];
+            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            /** @description Stablecoin, 6 decimals. An exact integer, which may be beyond 2^53. */
+            cost: bigint;
+        };
+        FieldError: {
+            /** @description JSON pointer to the field, or the name of the parameter or header. */
+            field: string;
+            /** @description What was expected. */
+            message: string;
+        };
+        Problem: {
+            /** @description Reference to the description of this error. */
+            type: string;
+            /** @description Short description of the error; the same text for every occurrence. */
+            title: string;
+            /** @description The HTTP status. */
+            status: number;
+            /** @description What is wrong with this request. */
+            detail?: string;
+            /** @description The id of this occurrence in the service's log lines. */
+            instance?: string;
+            /** @description Title and detail as one text. */
+            error: string;
+            /** @description The name of the error. Names do not change. */
+            code: string;
+            /** @description What is wrong with each field. */
+            errors?: components["schemas"]["FieldError"][];
+            /** @description `insufficient_…`: what the order needs, in stablecoin or shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            required?: bigint;
+            /** @description `insufficient_…`: what the trader has, or has approved, in total, 6 decimals. An exact integer, which may be beyond 2^53. */
+            available?: bigint;
+            /** @description `insufficient_…`: the part of `available` that other open orders and unsettled fills of the trader need, 6 decimals. An exact integer, which may be beyond 2^53. */
+            reserved?: bigint;
+            /** @description `insufficient_…`: the block at which balance and allowance were read: the last one in the history. */
+            block?: number;
+            /** @description `insufficient_…`: the latest block of the chain. */
+            latestBlock?: number;
+            /** @description `insufficient_…`: `latestBlock` less `block`. What happened in these blocks is not counted yet. */
+            blocksBehind?: number;
+            /** @description `size_too_small`: the smallest size on the market's chain, 6 decimals. */
+            minOrderSize?: bigint;
+            /** @description `too_many_open_orders`: the number of the trader's open orders, those on their way in included. */
+            openOrders?: number;
+            /** @description `trader_suspended`: when the trader's orders are taken again, in Unix seconds. */
+            suspendedUntil?: number;
+            /** @description `too_many_open_orders`: the most open orders that a trader may have. */
+            maxOpenOrders?: number;
+        };
+        CheckedOrder: {
+            /** @description Whether the order would be accepted, or has been. */
+            accepted: boolean;
+            orderHash?: components["schemas"]["Bytes32"];
+            /** @description Only of an order that was accepted before: its present state. */
+            orderStatus?: "open" | "filled" | "cancelled";
+            /** @description What the order would match, by price, the best first. */
+            matches?: components["schemas"]["CheckedMatch"][];
+            /** @description Shares that match at once, 6 decimals. An exact integer, which may be beyond 2^53. */
+            filledSize?: bigint;
+            /** @description Shares that rest in the book, 6 decimals. An exact integer, which may be beyond 2^53. */
+            restingSize?: bigint;
+            /** @description Shares that are cancelled at once, 6 decimals. An exact integer, which may be beyond 2^53. */
+            cancelledSize?: bigint;
+            /** @description Stablecoin of the matches: paid by a buy, received by a sell, 6 decimals. An exact integer, which may be beyond 2^53. */
+            cost?: bigint;
+            /** @description Of a buy: what its matched shares pay if the outcome wins. Of a sell: what it receives for its matches, 6 decimals. An exact integer, which may be beyond 2^53. */
+            payout?: bigint;
+            /** @description What the order needs until it is settled: stablecoin of a buy, shares of a sell, 6 decimals. An exact integer, which may be beyond 2^53. */
+            needed?: bigint;
+            /** @description Number of the trader's own orders that are cancelled, since they would trade with this one. */
+            ownOrdersCancelled?: number;
+            refusal?: components["schemas"]["Problem"];
+        };
+        /** @description 0 = YES, 1 = NO. */
+        Outcome: Outcome;
+        NeededShares: {
+            marketId: components["schemas"]["Bytes32"];
+            outcome: components["schemas"]["Outcome"];
+            /** @description What open orders need, 6 decimals. An exact integer, which may be beyond 2^53. */
+            neededByOrders: bigint;
+            /** @description What fills need that the chain has not settled yet, 6 decimals. An exact integer, which may be beyond 2^53. */
+            neededByFills: bigint;
+        };
+        Account: {
+            /** @description Chain identifier. */
+            chainId: number;
+            /** @description Block at whose end balance, allowance and approval were read. */
+            block: number;
+            /** @description Stablecoin of the user, 6 decimals. An exact integer, which may be beyond 2^53. */
+            balance: bigint;
+            /** @description Stablecoin that the settlement contract may take, 6 decimals. An exact integer, which may be beyond 2^53. */
+            allowance: bigint;
+            /** @description Whether the settlement contract may take the user's shares. */
+            approved: boolean;
+            /** @description What open orders need, 6 decimals. An exact integer, which may be beyond 2^53. */
+            neededByOrders: bigint;
+            /** @description What fills need that the chain has not settled yet, 6 decimals. An exact integer, which may be beyond 2^53. */
+            neededByFills: bigint;
+            /** @description What is left for further buys, 6 decimals. An exact integer, which may be beyond 2^53. */
+            available: bigint;
+            shares: components["schemas"]["NeededShares"][];
+            /** @description Number of open orders in all markets of all chains. */
+            openOrders: number;
+            /** @description Until when orders of the user are refused with trader_suspended; null without a ban. */
+            suspendedUntil: number | null;
+        };
+        PlannedHalt: {
+            /** @description Unix seconds. */
+            from: number;
+            /** @description Unix seconds. */
+            to: number;
+            reason: string;
+        };
+        TradingStatus: {
+            /** @description open: orders are taken. */
+            status: "open" | "paused";
+            /** @description The code of the error that an order gets; null while orders are taken. */
+            reason: string | null;
+            /** @description The same in words. */
+            detail: string | null;
+            /** @description Times at which no orders are taken, as the operator has planned them: those that are not over, the next one first. */
+            plannedHalts: components["schemas"]["PlannedHalt"][];
+        };
+        PlaceOrderRequest: {
+            order: components["schemas"]["Order"];
+            /** @description EIP-712 signature of the order in the chain's orderDomain: r, s, v. */
+            signature: components["schemas"]["SignatureInput"];
+            permitSignature?: components["schemas"]["PermitSignature"];
+            /**
+             * @description GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not cover it.
+             * @default GTC
+             */
+            timeInForce: "GTC" | "FOK" | "FAK";
+            /**
+             * @description The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature does not cover it.
+             * @default false
+             */
+            postOnly: boolean;
+            /** @description Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted. The order's signature does not cover it. An integer of 0 to 9007199254740991, as a JSON integer or as a decimal string. */
+            notAfter?: number | string;
+            /**
+             * @description What happens when the order would match an order of the same trader: cancel_older cancels the resting one, cancel_newer what is left of this one. The order's signature does not cover it.
+             * @default cancel_older
+             */
+            selfTrade: "cancel_older" | "cancel_newer";
+        };
+        PlacedOrder: {
+            orderHash: components["schemas"]["Bytes32"];
+            /** @constant */
+            status: "accepted";
+            /** @description Number of trades that the order made at once. */
+            matches: number;
+            /** @description Unix seconds. */
+            timestamp: number;
+            /** @description Only when the same order was submitted before: the order's present state, as in /api/v1/orders/{hash}. Missing if it is not known at the moment. */
+            orderStatus?: "open" | "filled" | "cancelled";
+            /** @description Only for FOK and FAK, and where selfTrade has cancelled the order: shares that were not filled and are cancelled, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize?: bigint;
+        };
+        PlacedOrdersItem: {
+            /** @description The HTTP status that a single request would have been answered with. */
+            status: number;
+            /** @description The body of that answer. */
+            body: {
+                [key: string]: unknown;
+            };
+        };
+        PlacedOrders: {
+            /** @description By order, in the order of the request. */
+            results: components["schemas"]["PlacedOrdersItem"][];
+        };
+        CancelledOrdersItem: {
+            /** @description The HTTP status that a single request would have been answered with. */
+            status: number;
+            /** @description The body of that answer. */
+            body: {
+                [key: string]: unknown;
+            };
+        };
+        CancelledOrders: {
+            /** @description By order, in the order of the request. */
+            results: components["schemas"]["CancelledOrdersItem"][];
+        };
+        /** @description An on-chain address, lower case. */
+        Address: Hex;
+        CancelledAll: {
+            /** @constant */
+            status: "cancelled";
+            trader: components["schemas"]["Address"];
+            /** @description Chain identifier. */
+            chainId: number;
+            marketId: components["schemas"]["Bytes32"];
+            /** @description How many orders were open and are cancelled. */
+            cancelled: number;
+        };
+        Switch: {
+            /** @description Whether the orders are going to be cancelled. */
+            status: "armed" | "disarmed";
+            trader: components["schemas"]["Address"];
+            /** @description Chain identifier. */
+            chainId: number;
+            /** @description When the orders are cancelled, in milliseconds since the Unix epoch; null if disarmed. */
+            cancelAt: number | null;
+        };
+        CancelledOrder: {
+            /** @constant */
+            status: "cancelled";
+            orderHash: components["schemas"]["Bytes32"];
+            /** @description Shares that were filled before the cancel, 6 decimals. An exact integer, which may be beyond 2^53. */
+            filledSize: bigint;
+            /** @description Shares that were not filled and are now cancelled, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+        };
+        ReducedOrder: {
+            /** @description Cancelled where at least `size` was filled already. */
+            status: "reduced" | "cancelled";
+            orderHash: components["schemas"]["Bytes32"];
+            /** @description Size of the order from now on; only when reduced, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size?: bigint;
+            /** @description Shares that were filled before the cancel; only when cancelled, 6 decimals. An exact integer, which may be beyond 2^53. */
+            filledSize?: bigint;
+            /** @description Shares that were not filled and are now cancelled; only when cancelled, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize?: bigint;
+        };
+        SyncedPosition: {
+            /** @description YES shares, 6 decimals. */
+            yesShares: bigint;
+            /** @description NO shares, 6 decimals. */
+            noShares: bigint;
+            /** @description Stablecoin invested, 6 decimals. */
+            totalInvested: bigint;
+        };
+        PositionSync: {
+            success: boolean;
+            position: components["schemas"]["SyncedPosition"];
+            /** @description What was done. */
+            message: string;
+        };
+        /** @description 0 = BUY, 1 = SELL. */
+        Side: Side;
+        /** @description State of the trade's settlement on the chain. */
+        SettlementStatus: "matched" | "pending" | "confirmed" | "failed";
+        /** @description Hash of the settlement transaction; empty until a transaction is sent. */
+        SettlementTxHash: Hex | "";
+        OrderHistoryEntry: {
+            /** @description Position in the log. */
+            position: number;
+            /** @description What happened to the order. */
+            type: "accepted" | "fill" | "fill_failed" | "reduced" | "filled" | "cancelled";
+            /** @description Shares of this entry; of a reduction, the order's size from then on, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            /** @description Unix seconds; null if the read model does not keep the time. */
+            timestamp: number | null;
+            /** @description Number of the fill. */
+            fill?: number;
+            /** @description Whether the order was the maker or the taker of the fill. */
+            role?: "maker" | "taker";
+            price?: components["schemas"]["Price"];
+            settlementStatus?: components["schemas"]["SettlementStatus"];
+            txHash?: components["schemas"]["SettlementTxHash"];
+            /** @description Why the order was cancelled or the fill failed. */
+            reason?: string | null;
+        };
+        OrderWithHistory: {
+            orderHash: components["schemas"]["Bytes32"];
+            marketId: components["schemas"]["Bytes32"];
+            side: components["schemas"]["Side"];
+            price: components["schemas"]["Price"];
+            /** @description Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            /** @description Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+            /** @description Unix seconds. */
+            timestamp: number;
+            trader: components["schemas"]["Address"];
+            outcome: components["schemas"]["Outcome"];
+            /** @description Filled part, 6 decimals. An exact integer, which may be beyond 2^53. */
+            filledSize: bigint;
+            /** @description uint64. */
+            nonce: bigint;
+            /** @description Unix seconds, uint64. */
+            expiration: number;
+            /** @description The state of the order. */
+            status: "open" | "filled" | "cancelled";
+            /** @description Why the order was cancelled; null if it was not. */
+            cancelReason: string | null;
+            /** @description What happened to the order, oldest first; at most the latest 1,000 fills. */
+            history: components["schemas"]["OrderHistoryEntry"][];
+        };
+        PriceLevel: {
+            price: components["schemas"]["Price"];
+            /** @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+        };
+        /** @description The price levels of one outcome. */
+        Book: {
+            /** @description Highest price first. */
+            bids: components["schemas"]["PriceLevel"][];
+            /** @description Lowest price first. */
+            asks: components["schemas"]["PriceLevel"][];
+        };
+        Orderbook: {
+            marketId: components["schemas"]["Bytes32"];
+            /** @description Highest price first. */
+            bids: components["schemas"]["PriceLevel"][];
+            /** @description Lowest price first. */
+            asks: components["schemas"]["PriceLevel"][];
+            /** @description Unix seconds; 0 = the market has never had an order. */
+            lastUpdate: number;
+            /** @description Only without `outcome`: the YES book. */
+            yes?: components["schemas"]["Book"];
+            /** @description Only without `outcome`: the NO book. */
+            no?: components["schemas"]["Book"];
+        };
+        OpenOrder: {
+            orderHash: components["schemas"]["Bytes32"];
+            marketId: components["schemas"]["Bytes32"];
+            side: components["schemas"]["Side"];
+            price: components["schemas"]["Price"];
+            /** @description Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            /** @description Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+            /** @description Unix seconds. */
+            timestamp: number;
+        };
+        OpenOrders: {
+            orders: components["schemas"]["OpenOrder"][];
+            /** @description Number of all open orders that match, also those on other pages. */
+            count: number;
+            /** @description Only on a full page. For the next page, send this value as `before`. */
+            next?: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        /** @description A uint256 as a decimal string. */
+        TokenId: string;
+        Market: {
+            id: components["schemas"]["Bytes32"];
+            /** @description The market's question. */
+            question: string;
+            description: string;
+            /** @description What the market is about. */
+            category: "defi" | "protocol" | "stablecoin" | "general";
+            contractAddress: components["schemas"]["Address"];
+            maker: components["schemas"]["Address"];
+            /** @description Unix seconds. */
+            expiration: number;
+            /** @description Chain on which the market settles. */
+            chainId: number;
+            resolved: boolean;
+            /** @description As a price; 0 = no price. */
+            bestAskPrice: bigint;
+            /** @description Unix seconds. */
+            createdAt: number;
+            /** @description Condition of the conditional tokens, for splitPosition, mergePositions and redeemPositions; null for a market without a chain. */
+            conditionId: components["schemas"]["Bytes32"] | null;
+            /** @description ERC-1155 id of the YES shares; null for a market without a chain. */
+            yesTokenId: components["schemas"]["TokenId"] | null;
+            /** @description ERC-1155 id of the NO shares; null for a market without a chain. */
+            noTokenId: components["schemas"]["TokenId"] | null;
+            /** @description Only in a page. */
+            state?: "open" | "expired" | "proposed" | "disputed" | "resolved";
+            /** @description Only in a page: stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53. */
+            totalVolume?: bigint;
+        };
+        Markets: {
+            markets: components["schemas"]["Market"][];
+            /** @description Number of entries. */
+            count: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        /** @description Totals of one chain. With chain_id, this is the whole answer. */
+        ChainTotals: {
+            /** @description Chain identifier. */
+            chainId: number;
+            /** @description Stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53. */
+            totalVolume: bigint;
+            /** @description Number of trades since the start. */
+            totalTrades: number;
+        };
+        /** @description The answer without chain_id. */
+        PlatformTotals: {
+            chains: components["schemas"]["ChainTotals"][];
+            /** @description Stablecoin traded since the start, on all chains, 6 decimals. An exact integer, which may be beyond 2^53. */
+            total_volume: bigint;
+            /** @description Number of trades since the start, on all chains. */
+            total_trades: number;
+        };
+        MarketStatistics: {
+            marketId: components["schemas"]["Bytes32"];
+            contractAddress: components["schemas"]["Address"];
+            /** @description Stablecoin traded in the last 24 hours, 6 decimals. An exact integer, which may be beyond 2^53. */
+            volume24h: bigint;
+            /** @description Stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53. */
+            totalVolume: bigint;
+            /** @description As a price; 0 = no price. */
+            lastPrice: bigint;
+        };
+        Holder: {
+            userAddress: components["schemas"]["Address"];
+            /** @description YES shares, 6 decimals. */
+            yesShares: bigint;
+            /** @description NO shares, 6 decimals. */
+            noShares: bigint;
+        };
+        Holders: {
+            marketId: components["schemas"]["Bytes32"];
+            /** @description Sorted by the size of their positions, largest first. */
+            topHolders: components["schemas"]["Holder"][];
+            /** @description Number of holders. */
+            totalHolders: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        MarketActivityEntry: {
+            price: components["schemas"]["Price"];
+            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            buyer: components["schemas"]["Address"];
+            seller: components["schemas"]["Address"];
+            /** @description Unix seconds. */
+            timestamp: number;
+            txHash: components["schemas"]["SettlementTxHash"];
+            settlementStatus: components["schemas"]["SettlementStatus"];
+        };
+        MarketActivity: {
+            marketId: components["schemas"]["Bytes32"];
+            activity: components["schemas"]["MarketActivityEntry"][];
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        Trade: {
+            price: components["schemas"]["Price"];
+            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            buyer: components["schemas"]["Address"];
+            seller: components["schemas"]["Address"];
+            /** @description Unix seconds. */
+            timestamp: number;
+            txHash: components["schemas"]["SettlementTxHash"];
+            settlementStatus: components["schemas"]["SettlementStatus"];
+            outcome: components["schemas"]["Outcome"];
+        };
+        Trades: {
+            marketId: components["schemas"]["Bytes32"];
+            trades: components["schemas"]["Trade"][];
+            /** @description Number of entries. */
+            count: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        Assertion: {
+            id: components["schemas"]["Bytes32"];
+            proposer: components["schemas"]["Address"];
+            /** @description True = YES. */
+            proposedOutcome: boolean;
+            /** @description Bond in the stablecoin, 6 decimals. */
+            bondAmount: string;
+            /** @description Unix seconds. */
+            assertionTime: number;
+            /** @description End of the dispute window, Unix seconds. */
+            expirationTime: number;
+            /** @description Whether the oracle has decided. */
+            settled: boolean;
+            /** @description Whether the oracle upheld the assertion; false until `settled`. */
+            settlementResolution: boolean;
+            disputed: boolean;
+        };
+        /** @description Only of an expired standard market without an assertion. */
+        ProposalTerms: {
+            /** @description What a proposal signs as `bond`, and what its permit is of, in units of 1e-6 of the stablecoin: the greater of the market's own bond and the oracle's minimum. At most 10 seconds old; `/users/{address}/nonces` has the present one. */
+            bond: string;
+            /** @description Why no proposal is taken at present, whatever it says; null if proposals are taken. */
+            refusal: string | null;
+        };
+        Resolution: {
+            marketId: components["schemas"]["Bytes32"];
+            /** @description Whether the market's expiration has passed. */
+            expired: boolean;
+            /** @description Whether the market is resolved. */
+            resolved: boolean;
+            winningOutcome?: components["schemas"]["Outcome"];
+            /**
+             * @description Only of a resolved market without a winner: each share of either outcome is paid one half.
+             * @constant
+             */
+            halved?: true;
+            assertion?: components["schemas"]["Assertion"];
+            proposal?: components["schemas"]["ProposalTerms"];
+            /** @description Only of an expired market that is neither resolved nor has an assertion: when the administrator may pay it half to half, Unix seconds by the chain's time. Absent where the chain's contracts cannot. */
+            halvableFrom?: number;
+        };
+        UserOpenOrder: {
+            orderHash: components["schemas"]["Bytes32"];
+            marketId: components["schemas"]["Bytes32"];
+            side: components["schemas"]["Side"];
+            price: components["schemas"]["Price"];
+            /** @description Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            /** @description Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+            /** @description Unix seconds. */
+            timestamp: number;
+            /** @description The market's question. */
+            marketQuestion: string;
+            outcome: components["schemas"]["Outcome"];
+        };
+        UserOpenOrders: {
+            orders: components["schemas"]["UserOpenOrder"][];
+            /** @description Number of all open orders that match, also those on other pages. */
+            count: number;
+            /** @description Only on a full page. For the next page, send this value as `before`. */
+            next?: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        UserPosition: {
+            marketId: components["schemas"]["Bytes32"];
+            /** @description The market's question. */
+            marketQuestion: string;
+            contractAddress: components["schemas"]["Address"];
+            /** @description Unix seconds. */
+            expiration: number;
+            resolved: boolean;
+            /** @description YES shares, 6 decimals. */
+            yesShares: bigint;
+            /** @description NO shares, 6 decimals. */
+            noShares: bigint;
+            /** @description Stablecoin invested, 6 decimals. */
+            totalInvested: bigint;
+        };
+        UserPositions: {
+            positions: components["schemas"]["UserPosition"][];
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        UserTrade: {
+            marketId: components["schemas"]["Bytes32"];
+            /** @description The market's question. */
+            marketQuestion: string;
+            price: components["schemas"]["Price"];
+            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            /** @description The side of the user in the trade. */
+            userRole: "buyer" | "seller";
+            /** @description Unix seconds. */
+            timestamp: number;
+            txHash: components["schemas"]["SettlementTxHash"];
+            settlementStatus: components["schemas"]["SettlementStatus"];
+        };
+        Payout: {
+            marketId: components["schemas"]["Bytes32"];
+            /** @description The market's question. */
+            marketQuestion: string;
+            /** @description Stablecoin paid out, 6 decimals. An exact integer, which may be beyond 2^53. */
+            payout: bigint;
+            /** @description 0 = YES, 1 = NO; null if the chain paid without naming a winner, half to half. */
+            winningOutcome: components["schemas"]["Outcome"] | null;
+            /** @description Unix seconds. */
+            timestamp: number;
+            txHash: components["schemas"]["Bytes32"];
+        };
+        UserActivity: {
+            activity: components["schemas"]["UserTrade"][];
+            settlements: components["schemas"]["Payout"][];
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        /** @description Without a position: only yesShares and noShares, both 0. */
+        Position: {
+            /** @description YES shares, 6 decimals. */
+            yesShares: bigint;
+            /** @description NO shares, 6 decimals. */
+            noShares: bigint;
+            /** @description Stablecoin invested, 6 decimals. */
+            totalInvested?: bigint;
+            /** @description Average-cost basis of the YES shares, 6 decimals. */
+            yesCost?: bigint;
+            /** @description Average-cost basis of the NO shares, 6 decimals. */
+            noCost?: bigint;
+        };
+        PendingTrade: {
+            marketId: components["schemas"]["Bytes32"];
+            buyerAddress: components["schemas"]["Address"];
+            sellerAddress: components["schemas"]["Address"];
+            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            fillSize: bigint;
+            fillPrice: components["schemas"]["Price"];
+            /** @description Number of the fill. */
+            fill: number;
+            outcome: components["schemas"]["Outcome"];
+            txHash: components["schemas"]["SettlementTxHash"];
+            /** @description Time of the match, ISO 8601 in UTC. */
+            timestamp: string;
+            /** @description Whether the transaction settles several trades. */
+            isBatch: boolean;
+            /** @description Index of the trade in the transaction's batch, from 0. */
+            batchIndex: number;
+            settlementStatus: components["schemas"]["SettlementStatus"];
+        };
+        PendingTrades: {
+            pendingTrades: components["schemas"]["PendingTrade"][];
+            /** @description Number of entries. */
+            count: number;
+            /** @description Only on a full page. For the next page, send this value as `after`. */
+            next?: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        /** @description Why the chain refused the fill. */
+        FailureReason: "buyer_insufficient_balance" | "buyer_insufficient_allowance" | "seller_insufficient_shares" | "seller_not_approved" | "order_expired" | "order_cancelled" | "overfill" | "market_resolved" | "invalid_signature" | "transfer_rejected" | "transaction_reverted" | "unknown";
+        FailedTrade: {
+            marketId: components["schemas"]["Bytes32"];
+            buyerAddress: components["schemas"]["Address"];
+            sellerAddress: components["schemas"]["Address"];
+            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            fillSize: bigint;
+            fillPrice: components["schemas"]["Price"];
+            /** @description Number of the fill. */
+            fill: number;
+            outcome: components["schemas"]["Outcome"];
+            txHash: components["schemas"]["Bytes32"];
+            reason: components["schemas"]["FailureReason"];
+            /** @description Time of the failure, ISO 8601 in UTC. */
+            timestamp: string;
+            /** @description Index of the trade in the transaction's batch, from 0. */
+            batchIndex: number;
+        };
+        FailedTrades: {
+            failedTrades: components["schemas"]["FailedTrade"][];
+            /** @description Number of entries. */
+            count: number;
+            /** @description Only on a full page. For the next page, send this value as `before`. */
+            next?: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        SettledFill: {
+            marketId: components["schemas"]["Bytes32"];
+            buyerAddress: components["schemas"]["Address"];
+            sellerAddress: components["schemas"]["Address"];
+            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            fillSize: bigint;
+            fillPrice: components["schemas"]["Price"];
+            /** @description Number of the fill. */
+            fill: number;
+            outcome: components["schemas"]["Outcome"];
+            /** @description Time at which the fill was confirmed, failed or, while it is pending, sent, ISO 8601 in UTC. */
+            timestamp: string;
+            /** @description Index of the trade in the transaction's batch, from 0. */
+            batchIndex: number;
+            /** @description Why the chain refused the fill; null if it did not. */
+            reason: components["schemas"]["FailureReason"] | null;
+            /** @description Hash of the transaction that now contains the fill, if this one was replaced; else null. */
+            replacedBy: components["schemas"]["Bytes32"] | null;
+            /** @description The state of the fill. */
+            status: "pending" | "confirmed" | "failed";
+        };
+        /** @description The answer for a settlement transaction. */
+        Settlement: {
+            /** @constant */
+            found: true;
+            txHash: components["schemas"]["Bytes32"];
+            marketId: components["schemas"]["Bytes32"];
+            buyerAddress: components["schemas"]["Address"];
+            sellerAddress: components["schemas"]["Address"];
+            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            fillSize: bigint;
+            fillPrice: components["schemas"]["Price"];
+            /** @description Number of the fill. */
+            fill: number;
+            outcome: components["schemas"]["Outcome"];
+            /** @description Time at which the fill was confirmed, failed or, while it is pending, sent, ISO 8601 in UTC. */
+            timestamp: string;
+            /** @description Index of the trade in the transaction's batch, from 0. */
+            batchIndex: number;
+            /** @description Why the chain refused the fill; null if it did not. */
+            reason: components["schemas"]["FailureReason"] | null;
+            /** @description Hash of the transaction that now contains the fill, if this one was replaced; else null. */
+            replacedBy: components["schemas"]["Bytes32"] | null;
+            /** @description The state of the fill. */
+            status: "pending" | "confirmed" | "failed";
+            /** @description Whether the transaction settles several trades. */
+            isBatch: boolean;
+            /** @description All fills of the transaction, in its order. */
+            fills: components["schemas"]["SettledFill"][];
+        };
+        /** @description The answer for any other hash. */
+        UnknownSettlement: {
+            /** @constant */
+            found: false;
+        };
+        PendingClaim: {
+            /** @description Hash of the latest redemption transaction; empty until one is sent. */
+            txHash: components["schemas"]["SettlementTxHash"];
+            userAddress: components["schemas"]["Address"];
+            marketAddress: components["schemas"]["Address"];
+            marketId: components["schemas"]["Bytes32"];
+            /** @description Expected payout in stablecoin, 6 decimals. An exact integer, which may be beyond 2^53. */
+            payout: bigint;
+            /** @description 0 = YES, 1 = NO; null for a market paid half to half. */
+            winningOutcome: components["schemas"]["Outcome"] | null;
+            /** @description When the relayer took the request, Unix seconds. */
+            submittedAt: number;
+            /** @description Chain identifier. */
+            chainId: number;
+        };
+        PendingClaims: {
+            pendingClaims: components["schemas"]["PendingClaim"][];
+            /** @description Number of entries. */
+            count: number;
+            /** @description Only on a full page. For the next page, send this value as `after`. */
+            next?: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        FailedClaim: {
+            /** @description Hash of the redemption transaction; empty if none was sent. */
+            txHash: components["schemas"]["SettlementTxHash"];
+            userAddress: components["schemas"]["Address"];
+            marketAddress: components["schemas"]["Address"];
+            marketId: components["schemas"]["Bytes32"];
+            /** @description Expected payout in stablecoin, 6 decimals. An exact integer, which may be beyond 2^53. */
+            payout: bigint;
+            /** @description 0 = YES, 1 = NO; null for a market paid half to half. */
+            winningOutcome: components["schemas"]["Outcome"] | null;
+            /** @description When the relayer took the request, Unix seconds. */
+            submittedAt: number;
+            /** @description Chain identifier. */
+            chainId: number;
+            /** @description Why the redemption failed; null if nothing is known. */
+            reason: string | null;
+            /** @description Time of the failure, Unix seconds. */
+            failedAt: number;
+        };
+        FailedClaims: {
+            failedClaims: components["schemas"]["FailedClaim"][];
+            /** @description Number of entries. */
+            count: number;
+            /** @description Only on a full page. For the next page, send this value as `before`. */
+            next?: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        /** @description The outcome as recorded. */
+        RecordedOutcome: {
+            /** @description Engine time in milliseconds. */
+            at: number;
+            /** @description All events that the command caused, in order. */
+            events: {
+                [key: string]: unknown;
+            }[];
+        };
+        HistoryEntry: {
+            /** @description Position in the log. */
+            position: number;
+            /** @description The UUID of the command. */
+            id: string;
+            /** @description The command as recorded. */
+            command: {
+                [key: string]: unknown;
+            };
+            outcome: components["schemas"]["RecordedOutcome"];
+            /** @description SHA-256 hash chain over the whole history up to and including this entry. */
+            digest: components["schemas"]["Bytes32"];
+        };
+        HistoryPage: {
+            events: components["schemas"]["HistoryEntry"][];
+            /** @description Number of entries. */
+            count: number;
+            /** @description For the next page, send this value as `from`. */
+            next: number;
+        };
+        /** @description Asset, such as BTC or ETH. */
+        Asset: string;
+        /** @description Price of the asset in units of 1e-8 US dollars. An exact integer, which may be beyond 2^53. */
+        AssetPrice: bigint;
+        QuickMarket: {
+            /** @description Number of the quick market, in the order of opening. */
+            id: number;
+            marketId: components["schemas"]["Bytes32"];
+            asset: components["schemas"]["Asset"];
+            /** @description From start to end; not whole only for test intervals. */
+            intervalMinutes: number;
+            /** @description The strike: the asset's price at the start. null until it is set, some seconds after the start. */
+            startPrice: components["schemas"]["AssetPrice"] | null;
+            /** @description Unix seconds. */
+            startTime: number;
+            /** @description Unix seconds. */
+            endTime: number;
+            /** @description Whether the outcome is known, or the chain has paid half to half. */
+            resolved: boolean;
+            /** @description Name of the source of `startPrice`; empty until that is set. */
+            priceSource: string;
+            /** @description Unix seconds. */
+            createdAt: number;
+            /** @description Chain identifier. */
+            chainId: number;
+            contractAddress: components["schemas"]["Address"];
+            /** @description True when no source had a price in the 15 seconds that count. Such a market is not decided by another price; if none is found, the chain pays it half to half. */
+            priceMissed: boolean;
+        };
+        ActiveQuickMarket: {
+            active: boolean;
+            asset: components["schemas"]["Asset"];
+            /** @description null when none runs. */
+            quickMarket: components["schemas"]["QuickMarket"] | null;
+            /** @description As a price; 0 = no price. */
+            bestAskPrice: bigint;
+        };
+        PastQuickMarket: {
+            /** @description Number of the quick market, in the order of opening. */
+            id: number;
+            marketId: components["schemas"]["Bytes32"];
+            asset: components["schemas"]["Asset"];
+            /** @description From start to end; not whole only for test intervals. */
+            intervalMinutes: number;
+            /** @description The strike: the asset's price at the start. null until it is set, some seconds after the start. */
+            startPrice: components["schemas"]["AssetPrice"] | null;
+            /** @description Unix seconds. */
+            startTime: number;
+            /** @description Unix seconds. */
+            endTime: number;
+            /** @description Whether the outcome is known, or the chain has paid half to half. */
+            resolved: boolean;
+            /** @description Name of the source of `startPrice`; empty until that is set. */
+            priceSource: string;
+            /** @description Unix seconds. */
+            createdAt: number;
+            /** @description Chain identifier. */
+            chainId: number;
+            contractAddress: components["schemas"]["Address"];
+            /** @description True when no source had a price in the 15 seconds that count. Such a market is not decided by another price; if none is found, the chain pays it half to half. */
+            priceMissed: boolean;
+            /** @description The asset's price at the end; null until it is set. */
+            endPrice: components["schemas"]["AssetPrice"] | null;
+            /** @description 0 = YES: the end price is not below the start price; 1 = NO. null until it is known, and for a market paid half to half. */
+            outcome: components["schemas"]["Outcome"] | null;
+            /** @description Whose shares the chain redeems: nobody's before the market is resolved there; `half`: each share for one half. */
+            payment: "none" | "yes" | "no" | "half";
+        };
+        QuickMarketHistory: {
+            asset: components["schemas"]["Asset"];
+            history: components["schemas"]["PastQuickMarket"][];
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        PriceRecord: {
+            price: components["schemas"]["AssetPrice"];
+            /** @description The same in US dollars. */
+            priceUSD: number;
+            /** @description When the source published the price, Unix seconds. */
+            timestamp: number;
+            /** @description URL of the provider; `simulated:` for simulated prices. */
+            source: string;
+        };
+        PriceHistory: {
+            asset: components["schemas"]["Asset"];
+            history: components["schemas"]["PriceRecord"][];
+        };
+        PriceEvent: {
+            asset: components["schemas"]["Asset"];
+            price: components["schemas"]["AssetPrice"];
+            /** @description The same in US dollars. */
+            priceUSD: number;
+            /** @description When the source published the price, Unix milliseconds. */
+            timestamp: number;
+            /** @description Name of the source: pyth, coinbase, binance or simulated. */
+            source: string;
+        };
+        Candle: {
+            /** @description Unix seconds. */
+            start: number;
+            open: components["schemas"]["Price"];
+            high: components["schemas"]["Price"];
+            low: components["schemas"]["Price"];
+            close: components["schemas"]["Price"];
+            /** @description Stablecoin traded, 6 decimals. An exact integer, which may be beyond 2^53. */
+            volume: bigint;
+            /** @description Number of trades. */
+            trades: number;
+            /** @description Whether the candle is final: its time is over, and all of its trades are settled. */
+            closed: boolean;
+        };
+        Candles: {
+            marketId: components["schemas"]["Bytes32"];
+            outcome: components["schemas"]["Outcome"];
+            /** @description As in the request. */
+            interval: string;
+            candles: components["schemas"]["Candle"][];
+            /** @description Number of entries. */
+            count: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        PriceCandle: {
+            /** @description Unix seconds. */
+            start: number;
+            open: components["schemas"]["AssetPrice"];
+            high: components["schemas"]["AssetPrice"];
+            low: components["schemas"]["AssetPrice"];
+            close: components["schemas"]["AssetPrice"];
+            /** @description Always 0. */
+            volume: bigint;
+            /** @description Always 0. */
+            trades: number;
+            /** @description Number of prices. */
+            prices: number;
+            /** @description Whether the candle is final: a later one has begun. */
+            closed: boolean;
+        };
+        PriceCandles: {
+            asset: components["schemas"]["Asset"];
+            /** @description As in the request. */
+            interval: string;
+            candles: components["schemas"]["PriceCandle"][];
+            /** @description Number of entries. */
+            count: number;
+            /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
+            nextCursor?: string;
+        };
+        OutcomeTicker: {
+            /** @description As a price; 0 = no price. */
+            bestBid: bigint;
+            /** @description As a price; 0 = no price. */
+            bestAsk: bigint;
+            /** @description Half of the sum of both, rounded down; 0 without a bid or an ask. */
+            mid: bigint;
+            /** @description Ask less bid; 0 without a bid or an ask. */
+            spread: bigint;
+            /** @description As a price; 0 = no price. */
+            lastPrice: bigint;
+            /** @description Last price less the price a day ago, to the minute; of an outcome without a trade then, less its first price. */
+            change24h: bigint;
+            /** @description Stablecoin traded in the last 24 hours, to the minute, 6 decimals. An exact integer, which may be beyond 2^53. */
+            volume24h: bigint;
+        };
+        Ticker: {
+            marketId: components["schemas"]["Bytes32"];
+            yes: components["schemas"]["OutcomeTicker"];
+            no: components["schemas"]["OutcomeTicker"];
+        };
+        BookSnapshot: {
+            /** @description `book:{marketId}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description The books; what comes after changes them.
+             * @constant
+             */
+            type: "snapshot";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            /** @description The book of YES. */
+            yes: {
+                /** @description Highest price first. */
+                bids: {
+                    price: components["schemas"]["Price"];
+                    /** @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53. */
+                    size: bigint;
+                }[];
+                /** @description Lowest price first. */
+                asks: {
+                    price: components["schemas"]["Price"];
+                    /** @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53. */
+                    size: bigint;
+                }[];
+            };
+            /** @description The book of NO. */
+            no: {
+                /** @description Highest price first. */
+                bids: {
+                    price: components["schemas"]["Price"];
+                    /** @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53. */
+                    size: bigint;
+                }[];
+                /** @description Lowest price first. */
+                asks: {
+                    price: components["schemas"]["Price"];
+                    /** @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53. */
+                    size: bigint;
+                }[];
+            };
+        };
+        BookChange: {
+            /** @description `book:{marketId}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description Levels with other sizes.
+             * @constant
+             */
+            type: "change";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            levels: {
+                outcome: components["schemas"]["Outcome"];
+                side: components["schemas"]["Side"];
+                price: components["schemas"]["Price"];
+                /** @description Total shares at this price from now on; 0 removes the level, 6 decimals. An exact integer, which may be beyond 2^53. */
+                size: bigint;
+            }[];
+        };
+        TradeMade: {
+            /** @description `trades:{marketId}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description A fill.
+             * @constant
+             */
+            type: "trade";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            /** @description The fill's number. */
+            fill: number;
+            price: components["schemas"]["Price"];
+            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            outcome: components["schemas"]["Outcome"];
+            buyer: components["schemas"]["Address"];
+            seller: components["schemas"]["Address"];
+            takerSide: components["schemas"]["Side"];
+        };
+        TradeSettlement: {
+            /** @description `trades:{marketId}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description What became of a fill on the chain. A failed one never happened.
+             * @constant
+             */
+            type: "settlement";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            /** @description The fill's number. */
+            fill: number;
+            /** @description State of the trade's settlement on the chain. */
+            settlementStatus: "pending" | "confirmed" | "failed";
+            /** @description The settlement transaction. */
+            txHash: components["schemas"]["Bytes32"];
+            reason?: components["schemas"]["FailureReason"];
+        };
+        OwnOrderAccepted: {
+            /** @description `orders:{address}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description The order was accepted.
+             * @constant
+             */
+            type: "accepted";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            orderHash: components["schemas"]["Bytes32"];
+            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+            marketId: components["schemas"]["Bytes32"];
+            side: components["schemas"]["Side"];
+            outcome: components["schemas"]["Outcome"];
+            price: components["schemas"]["Price"];
+            /** @description Size, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            /** @description Nonce. */
+            nonce: bigint;
+            /** @description Unix seconds. */
+            expiration: number;
+        };
+        OwnOrderFilled: {
+            /** @description `orders:{address}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description A part of the order, or all of it, was matched.
+             * @constant
+             */
+            type: "filled";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            orderHash: components["schemas"]["Bytes32"];
+            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+            /** @description The fill's number. */
+            fill: number;
+            /** @description The order's part in the fill. */
+            role: "maker" | "taker";
+            price: components["schemas"]["Price"];
+            /** @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+        };
+        OwnOrderSettled: {
+            /** @description `orders:{address}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description A fill of the order was settled on the chain.
+             * @constant
+             */
+            type: "settled";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            orderHash: components["schemas"]["Bytes32"];
+            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+            /** @description The fill's number. */
+            fill: number;
+            /** @description The order's part in the fill. */
+            role: "maker" | "taker";
+            price: components["schemas"]["Price"];
+            /** @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            /** @description The settlement transaction. */
+            txHash: components["schemas"]["Bytes32"];
+        };
+        OwnOrderFailed: {
+            /** @description `orders:{address}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description A fill of the order failed on the chain: the order has its size back, and is open only if that is told.
+             * @constant
+             */
+            type: "failed";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            orderHash: components["schemas"]["Bytes32"];
+            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+            /** @description The fill's number. */
+            fill: number;
+            /** @description The order's part in the fill. */
+            role: "maker" | "taker";
+            price: components["schemas"]["Price"];
+            /** @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+            /** @description The settlement transaction. */
+            txHash: components["schemas"]["Bytes32"];
+            reason: components["schemas"]["FailureReason"];
+        };
+        OwnOrderReinstated: {
+            /** @description `orders:{address}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description The order is open again with the size of a fill that failed.
+             * @constant
+             */
+            type: "reinstated";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            orderHash: components["schemas"]["Bytes32"];
+            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+            /** @description Size of the failed fill, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+        };
+        OwnOrderReduced: {
+            /** @description `orders:{address}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description The order was made smaller.
+             * @constant
+             */
+            type: "reduced";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            orderHash: components["schemas"]["Bytes32"];
+            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+            /** @description The order's size from now on, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
+        };
+        OwnOrderCancelled: {
+            /** @description `orders:{address}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description The order was cancelled.
+             * @constant
+             */
+            type: "cancelled";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            orderHash: components["schemas"]["Bytes32"];
+            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            remainingSize: bigint;
+            /** @description Why the order was cancelled. */
+            reason: "user" | "expired" | "self_trade" | "match_limit" | "market_closed" | "settlement_failed" | "time_in_force" | "post_only" | "cancel_after";
+        };
+        PriceTold: {
+            /** @description `prices:{asset}`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description A price was published.
+             * @constant
+             */
+            type: "price";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            asset: components["schemas"]["Asset"];
+            /** @description In units of 1e-8 US dollars. An exact integer, which may be beyond 2^53. */
+            price: bigint;
+            /** @description The same in US dollars. */
+            priceUSD: number;
+            /** @description When the source published the price, Unix milliseconds. */
+            timestamp: number;
+            /** @description Name of the source. */
+            source: string;
+        };
+        MarketTold: {
+            /** @description `markets`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description The market takes orders.
+             * @constant
+             */
+            type: "opened";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            marketId: components["schemas"]["Bytes32"];
+            /** @description The market's question. */
+            question: string;
+            category: "defi" | "protocol" | "stablecoin" | "general";
+            contractAddress: components["schemas"]["Address"];
+            maker: components["schemas"]["Address"];
+            /** @description Unix seconds. */
+            expiration: number;
+            /** @description Chain identifier. */
+            chainId: number;
+            kind: "standard" | "quick";
+            asset?: components["schemas"]["Asset"];
+            /** @description Unix seconds. */
+            startTime?: number;
+        };
+        MarketExpired: {
+            /** @description `markets`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description The market takes no more orders: it has expired, or is resolved.
+             * @constant
+             */
+            type: "expired";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            marketId: components["schemas"]["Bytes32"];
+        };
+        MarketProposed: {
+            /** @description `markets`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description An outcome was asserted.
+             * @constant
+             */
+            type: "proposed";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            marketId: components["schemas"]["Bytes32"];
+            assertionId: components["schemas"]["Bytes32"];
+            proposer: components["schemas"]["Address"];
+            proposedOutcome: components["schemas"]["Outcome"];
+            /** @description Bond in stablecoin, 6 decimals. */
+            bondAmount: string;
+            /** @description Unix seconds. */
+            assertionTime: number;
+            /** @description Unix seconds. */
+            expirationTime: number;
+        };
+        MarketDisputed: {
+            /** @description `markets`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description The assertion was disputed.
+             * @constant
+             */
+            type: "disputed";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            marketId: components["schemas"]["Bytes32"];
+            assertionId: components["schemas"]["Bytes32"];
+            disputer: components["schemas"]["Address"];
+        };
+        MarketRejected: {
+            /** @description `markets`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description The assertion counts no more; another one may follow.
+             * @constant
+             */
+            type: "rejected";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            marketId: components["schemas"]["Bytes32"];
+            assertionId: components["schemas"]["Bytes32"];
+        };
+        MarketResolvedTold: {
+            /** @description `markets`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description The market has its final outcome.
+             * @constant
+             */
+            type: "resolved";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            marketId: components["schemas"]["Bytes32"];
+            winningOutcome: components["schemas"]["Outcome"];
+        };
+        MarketHalvedTold: {
+            /** @description `markets`, hex in lower case. */
+            channel: string;
+            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            position: number;
+            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            previous: number;
+            /**
+             * @description Each share of either outcome is paid one half.
+             * @constant
+             */
+            type: "halved";
+            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            at: number;
+            /**
+             * @description Another message at this position, or another snapshot, follows on the connection.
+             * @constant
+             */
+            more?: true;
+            marketId: components["schemas"]["Bytes32"];
+        };
+        StreamError: {
+            /** @constant */
+            type: "error";
+            /** @description Name of the error. */
+            code: string;
+            /** @description What is wrong, and what to do. */
+            error: string;
+        };
+        Relayed: {
+            /** @constant */
+            success: true;
+            /** @description Hash of the transaction; empty when nothing needed to be sent. */
+            tx_hash: components["schemas"]["SettlementTxHash"];
+        };
+        RelayerError: {
+            /** @constant */
+            success: false;
+            /** @description What is wrong with the request, or why it could not be carried out. */
+            error: string;
+        };
+        RelayedBatch: {
+            /** @constant */
+            success: true;
+            /** @description Hash of the transaction. */
+            txHash: components["schemas"]["SettlementTxHash"];
+            /** @description Whether the transaction is final and the history has it. */
+            status: "pending" | "confirmed";
+        };
+        MarketNonces: {
+            marketId: components["schemas"]["Bytes32"];
+            contractAddress: components["schemas"]["Address"];
+            /** @description What a proposal signs as `bond`, in units of 1e-6, in decimal digits: the bond of the proposal that is there, else the greater of the market's own bond and the oracle's minimum at present. */
+            bond: string;
+            /** @description Of redemptions. */
+            condition: string;
+            /** @description Of proposals and settlements. */
+            market: string;
+        };
+        UserNonces: {
+            address: components["schemas"]["Address"];
+            /** @description Chain identifier. */
+            chainId: number;
+            /** @description Of approvals, splits and merges. */
+            owner: string;
+            /** @description Of ERC-2612 permits. */
+            token: string;
+            markets: components["schemas"]["MarketNonces"][];
+        };
+        Contracts: {
+            /** @description Settlement; null if there is no such contract. */
+            settlement: components["schemas"]["Address"] | null;
+            /** @description Conditional tokens; null if there is no such contract. */
+            conditionalTokens: components["schemas"]["Address"] | null;
+            /** @description Stablecoin; null if there is no such contract. */
+            collateral: components["schemas"]["Address"] | null;
+            /** @description Market factory; null if there is no such contract. */
+            marketFactory: components["schemas"]["Address"] | null;
+            /** @description Optimistic oracle; null if there is no such contract. */
+            oracle: components["schemas"]["Address"] | null;
+            /** @description Oracle resolver; null if there is no such contract. */
+            oracleResolver: components["schemas"]["Address"] | null;
+            /** @description Quick resolver; null if there is no such contract. */
+            quickResolver: components["schemas"]["Address"] | null;
+            /** @description Multicall; null if there is no such contract. */
+            multicall: components["schemas"]["Address"] | null;
+        };
+        Collateral: {
+            /** @description Name in the permit's EIP-712 domain. */
+            name: string;
+            /** @description Version in the permit's EIP-712 domain. */
+            version: string;
+            symbol: string;
+            /** @description Decimals of the token. */
+            decimals: number;
+            address: components["schemas"]["Address"];
+        };
+        /** @description EIP-712 domain of orders, and of requests about them. */
+        OrderDomain: {
+            name: string;
+            /** @constant */
+            version: "1";
+            /** @description Chain identifier. */
+            chainId: number;
+            verifyingContract: components["schemas"]["Address"];
+        };
+        SigningDomain: {
+            name: string;
+            version: string;
+            /** @description Chain identifier. */
+            chainId: number;
+            verifyingContract: components["schemas"]["Address"];
+        };
+        TypedDataField: {
+            name: string;
+            type: string;
+        };
+        /** @description What the message's nonce is. */
+        NonceSource: {
+            kind: string;
+            /** @description The contract that gives the next nonce; null if none does. */
+            contract: components["schemas"]["Address"] | null;
+            /** @description The view that gives the next nonce; null if there is none. */
+            call: string | null;
+            meaning: string;
+        };
+        SignedAction: {
+            primaryType: string;
+            /** @description EIP-712 domain; null until the stablecoin has been read. */
+            domain: components["schemas"]["SigningDomain"] | null;
+            /** @description EIP-712 types. */
+            types: {
+                [key: string]: components["schemas"]["TypedDataField"][];
+            };
+            nonce: components["schemas"]["NonceSource"];
+        };
+        RelayerSettings: {
+            address: components["schemas"]["Address"];
+            /** @description Names of the endpoints below /api/v1/relayer/. */
+            actions: string[];
+        };
+        Chain: {
+            /** @description Chain identifier. */
+            chainId: number;
+            name: string;
+            testnet: boolean;
+            /** @description JSON-RPC of a development chain; null for other chains. */
+            rpcUrl: string | null;
+            contracts: components["schemas"]["Contracts"];
+            /** @description The stablecoin, with what a wallet needs to sign permits; null if there is no chain or the stablecoin has not been read yet. */
+            collateral: components["schemas"]["Collateral"] | null;
+            /** @description Number of blocks on top of a block that make the block final. */
+            confirmations: number;
+            /** @description The first block that is read for events of the contracts. */
+            startBlock: number;
+            /** @description Whether an order is checked against its trader's balance and allowance before it is accepted. If not, an order that its trader cannot pay for is accepted, and its trades fail on the chain. */
+            exposureCheck: boolean;
+            /** @description Smallest size of an order in the chain's markets, 6 decimals. */
+            minOrderSize: bigint;
+            /** @description Transactions that anchor another history and were passed over by the operator's decision, since a leaked key sent them. The history has an AnchorPassedOver event for each. */
+            passOverAnchors: components["schemas"]["Bytes32"][];
+            /** @description Transactions that settled or refused other fills than the exchange matched, by the operator's decision: a leaked key sent them. The history has a FillFailed event for each such fill, with the reason `unknown` and the culprit `both`. */
+            passOverFills: components["schemas"]["Bytes32"][];
+            orderDomain: components["schemas"]["OrderDomain"];
+            /** @description Every message that users sign, by the name of the relayer's endpoint, or `order`, `cancel`, `cancel-orders`, `cancel-all`, `cancel-after`, `reduce`, `bond-permit`: domain, types and nonce. A batch item is signed as `ctf-redemption`. Without a chain, only those about orders. */
+            signedActions: {
+                [key: string]: components["schemas"]["SignedAction"];
+            };
+            /** @description Who sends relayed transactions; null if nothing is relayed on the chain. */
+            relayer: components["schemas"]["RelayerSettings"] | null;
+            /** @description Who creates and resolves quick markets; null if the chain has none. */
+            quickOperator: components["schemas"]["Address"] | null;
+        };
+        /** @description EIP-712 types of what traders sign in the orderDomain. */
+        OrderTypes: {
+            Order: components["schemas"]["TypedDataField"][];
+            CancelOrder: components["schemas"]["TypedDataField"][];
+            CancelOrders: components["schemas"]["TypedDataField"][];
+            CancelAll: components["schemas"]["TypedDataField"][];
+            CancelAfter: components["schemas"]["TypedDataField"][];
+            ReduceOrder: components["schemas"]["TypedDataField"][];
+        };
+        PriceSettings: {
+            /** @description Assets that have prices, and quick markets on the chains with a quickOperator. */
+            assets: components["schemas"]["Asset"][];
+            /** @description Where prices come from, the best first; empty: nowhere, so no quick market is made. */
+            sources: ("pyth" | "coinbase" | "binance" | "simulated")[];
+        };
+        QuickMarketSettings: {
+            /** @description Length of a quick market, in seconds. Quick markets start at its multiples since the Unix epoch. */
+            intervalS: number;
+            /** @description How many quick markets of each asset are made ahead of the one that runs. */
+            ahead: number;
+        };
+        /** @description All limits by name; a name of a time or a size ends with its unit. */
+        Limits: {
+            /** @description Lowest price of an order, 6 decimals. */
+            minPrice: bigint;
+            /** @description Highest price of an order, 6 decimals. */
+            maxPrice: bigint;
+            /** @description How far ahead an order's expiration must be at least. */
+            minExpirationS: number;
+            /** @description Largest body of a request. */
+            maxBodyBytes: number;
+            /** @description Most open orders of one trader, in all markets together. */
+            maxOpenOrders: number;
+            /** @description Most matches of an incoming order. What remains is cancelled. */
+            maxFillsPerOrder: number;
+            /** @description Most open orders in an answer. */
+            maxOrdersPerPage: number;
+            /** @description Most holders in an answer. */
+            maxHolders: number;
+            /** @description Most trades in a market's activity. */
+            maxActivity: number;
+            /** @description Most trades in a market's trade history. */
+            maxTrades: number;
+            /** @description Most entries in each list of a user's activity. */
+            maxUserActivity: number;
+            /** @description Most pending or failed trades in an answer. */
+            maxSettlementsPerPage: number;
+            /** @description Most pending or failed claims in an answer. */
+            maxClaimsPerPage: number;
+            /** @description Most records of the history in an answer. */
+            maxEventsPerPage: number;
+            /** @description Most quick markets in the history of an asset. */
+            maxQuickMarkets: number;
+            /** @description Most open price streams of one process. */
+            maxPriceStreams: number;
+            /** @description Most of them of one client address; 0 = no limit. */
+            maxPriceStreamsPerAddress: number;
+            /** @description How far ahead the deadline of a relayed action may be at most. */
+            maxRelayDeadlineS: number;
+            /** @description Most redemptions in one batch. */
+            maxRedemptionsPerBatch: number;
+            /** @description Most gas that is relayed for one owner in an hour; 0 = no limit. */
+            relayGasPerOwnerAndHour: number;
+            /** @description Most gas that is relayed with one bearer token in an hour; 0 = no limit. */
+            relayGasPerTokenAndHour: number;
+            /** @description Length of the window in which requests are counted. */
+            rateLimitWindowS: number;
+            /** @description Most orders and cancels per client address and window; 0 = no limit. */
+            ordersPerWindow: number;
+            /** @description Most reads per client address and window; 0 = no limit. */
+            readsPerWindow: number;
+        };
+        Configuration: {
+            /** @description Unix seconds. */
+            serverTime: number;
+            chains: components["schemas"]["Chain"][];
+            orderTypes: components["schemas"]["OrderTypes"];
+            /** @description Whether a cancel needs the trader's signature. */
+            cancelAuth: "required" | "open";
+            prices: components["schemas"]["PriceSettings"];
+            quickMarkets: components["schemas"]["QuickMarketSettings"];
+            limits: components["schemas"]["Limits"];
+        };
+        /** @description A contract and how it is called. */
+        ChainContract: {
+            /** @description Where the contract is; null for `market`, since each market has its own `contractAddress`. */
+            address: components["schemas"]["Address"] | null;
+            /** @description Solidity's ABI of the functions that a wallet needs, and of the events and errors: ethers and viem take it as it is. */
+            abi: ({
+                type: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        };
+        ContractsByName: {
+            /** @description Settles fills, and cancels orders on the chain. */
+            settlement: components["schemas"]["ChainContract"];
+            /** @description The shares (ERC-1155): split, merge, redeem, approve. */
+            conditionalTokens: components["schemas"]["ChainContract"];
+            /** @description The stablecoin (ERC-20 with permit). */
+            collateral: components["schemas"]["ChainContract"];
+            /** @description Finds the contract of a market. */
+            marketFactory: components["schemas"]["ChainContract"];
+            /** @description Assertions and disputes. */
+            oracle: components["schemas"]["ChainContract"];
+            /** @description Proposes and settles resolutions. */
+            oracleResolver: components["schemas"]["ChainContract"];
+            /** @description Resolves quick markets. */
+            quickResolver: components["schemas"]["ChainContract"];
+            /** @description Several calls as one. */
+            multicall: components["schemas"]["ChainContract"];
+            /** @description One market. */
+            market: components["schemas"]["ChainContract"];
+        };
+        ChainContracts: {
+            /** @description Chain identifier. */
+            chainId: number;
+            contracts: components["schemas"]["ContractsByName"];
+        };
+        ChainsContracts: {
+            /** @description Empty when orders settle nowhere. */
+            chains: components["schemas"]["ChainContracts"][];
+        };
+        Liveness: {
+            /** @constant */
+            live: true;
+        };
+        ClockReadiness: {
+            /** @description While the clock is not trusted, orders are refused and no time passes in the history. */
+            trusted: boolean;
+            /** @description Why the clock is not trusted; empty while it is. */
+            doubts: string[];
+            /** @description The trusted time, ISO 8601 in UTC. */
+            time: string;
+            /** @description The machine's clock minus the trusted time, in milliseconds. */
+            wallAheadMs: number;
+            /** @description The clock of the log's database minus the trusted time; null while it is not known. */
+            databaseAheadMs: number | null;
+            /** @description The latest time in the history minus the trusted time; null while the history is empty or not known here. */
+            historyAheadMs: number | null;
+        };
+        DatabaseReadiness: {
+            /** @description What the database is for. */
+            name: "log" | "read models" | "outbox";
+            answers: boolean;
+            /** @description Why it does not answer; null while it does. */
+            lastError: string | null;
+        };
+        DiskReadiness: {
+            /** @description The first directory on the fullest of the disks that the process writes to, such as DATA_DIR or DATA_DIR/postgres. */
+            directory: string;
+            /** @description Free space on that disk. */
+            freeBytes: number;
+            /** @description Below this, orders are refused; 0 means never. */
+            minFreeBytes: number;
+        };
+        EngineReadiness: {
+            /** @description Number of commands that this engine has decided. */
+            position: number;
+            /** @description Number of commands in the log. */
+            logLength: number;
+            /** @description This engine is on standby: another engine records the command outcomes. */
+            standby: boolean;
+        };
+        ProjectionReadiness: {
+            name: string;
+            /** @description Number of command outcomes that the read model includes. */
+            position: number;
+            /** @description Number of command outcomes that the read model does not include yet. */
+            lag: number;
+        };
+        ReadModelsReadiness: {
+            /** @description Last log position that all reads include; -1 for none. */
+            position: number;
+            /** @description Number of commands after that position. */
+            lag: number;
+        };
+        FeedReadiness: {
+            /** @description Kafka's topic. */
+            topic: string;
+            /** @description Another process publishes the fill feed. */
+            standby: boolean;
+            /** @description Number of command outcomes whose messages are published; null while that is not known. */
+            position: number | null;
+            /** @description Number of commands whose messages are not published yet; null while that is not known. */
+            lag: number | null;
+            /** @description Why nothing can be published; null when it can. */
+            problem: string | null;
+            /** @description What of the topic is not as the feed promises, with what mends it; null when nothing is known to be. */
+            topicProblem: string | null;
+        };
+        IntakeReadiness: {
+            /** @description Another process takes in the fills, and settles them. */
+            standby: boolean;
+            /** @description Number of command outcomes that are taken in; null while that is not known. */
+            position: number | null;
+            /** @description Number of commands that are not taken in yet; null while that is not known. */
+            lag: number | null;
+            /** @description Why nothing can be taken in; null when it can. */
+            problem: string | null;
+            /** @description Why fills are taken from the log, and not from Kafka; null while they come by Kafka, or are not to. */
+            kafkaProblem: string | null;
+        };
+        LaneReadiness: {
+            /** @description Chain identifier. */
+            chainId: number;
+            /** @description Name of the key in the settings. */
+            key: string;
+            address: components["schemas"]["Address"];
+            /** @description Another process sends with this key. */
+            standby: boolean;
+            /** @description What blocks the lane; null when nothing does. */
+            problem: string | null;
+        };
+        KeeperReadiness: {
+            /** @description Another process is the keeper of this chain. */
+            standby: boolean;
+            /** @description Number of proposed resolutions that are disputed, or past their dispute window and the time for others to settle them. */
+            dueProposals: number;
+            /** @description Number of those that have waited for more than seven days since their dispute window. */
+            overdueProposals: number;
+            /** @description Why the keeper cannot look or send; null when it can. */
+            problem: string | null;
+        };
+        RelayerReadiness: {
+            /** @description Chain identifier. */
+            chainId: number;
+            address: components["schemas"]["Address"];
+            /** @description Another process relays on this chain. */
+            standby: boolean;
+            /** @description Number of relayed requests that have not ended. */
+            openRelays: number;
+            /** @description Why the relayer cannot send; null when it can. */
+            problem: string | null;
+            keeper: components["schemas"]["KeeperReadiness"];
+        };
+        PriceSourceReadiness: {
+            name: string;
+            connected: boolean;
+            /** @description Seconds since its last price; null before the first. */
+            sinceHeardS: number | null;
+            /** @description What went wrong last; null when all has been well since prices came. */
+            problem: string | null;
+        };
+        PricedAssetReadiness: {
+            asset: string;
+            /** @description The source in use. */
+            source: string;
+            /** @description Seconds since the last price that counts was published; null before the first. */
+            sincePriceS: number | null;
+        };
+        PricesReadiness: {
+            /** @description Another process records prices. */
+            standby: boolean;
+            /** @description Why no price can be recorded; null when it can. */
+            problem: string | null;
+            /** @description The best first. */
+            sources: components["schemas"]["PriceSourceReadiness"][];
+            assets: components["schemas"]["PricedAssetReadiness"][];
+        };
+        QuickMarketsReadiness: {
+            /** @description Chain identifier. */
+            chainId: number;
+            address: components["schemas"]["Address"];
+            /** @description Another process creates and resolves the quick markets of this chain. */
+            standby: boolean;
+            /** @description Number of quick markets that there should be and are not. */
+            missingMarkets: number;
+            /** @description Number of decided quick markets that the chain has not resolved. */
+            decidedMarkets: number;
+            /** @description Number of quick markets whose price at the start or the end did not come in time. */
+            unresolvableMarkets: number;
+            /** @description Number of creations and resolutions that the contracts refused last. */
+            refused: number;
+            /** @description Why nothing can be looked at or sent; null when it can. */
+            problem: string | null;
+        };
+        Readiness: {
+            ready: boolean;
+            /** @description Why the service is not ready; empty when it is ready. */
+            reasons: string[];
+            /** @description Roles of the process; for a stack of several processes, the roles of all of them. */
+            roles: string[];
+            /** @description The process's clock. */
+            clock?: components["schemas"]["ClockReadiness"];
+            /** @description Databases that the process uses. Each is asked at most twice per second, with a time limit of 2 s. */
+            databases?: components["schemas"]["DatabaseReadiness"][];
+            disk?: components["schemas"]["DiskReadiness"];
+            engine?: components["schemas"]["EngineReadiness"];
+            /** @description State of the projections role. */
+            projections?: components["schemas"]["ProjectionReadiness"][];
+            /** @description State of the query role. */
+            readModels?: components["schemas"]["ReadModelsReadiness"];
+            /** @description State of the feed role, with KAFKA_BROKERS: how far the fill feed is published in each of its topics. */
+            feeds?: components["schemas"]["FeedReadiness"][];
+            /** @description State of the indexer and settlement roles; each has its own fields. */
+            chains?: {
+                /** @description Chain identifier. */
+                chainId?: number;
+                /** @description The last final block of the chain; null while there is none, as before the chain has answered. */
+                finalBlock?: number | null;
+                /** @description Number of final blocks that the history does not have yet. */
+                lagBlocks?: number;
+                /** @description Whether the last request to the chain succeeded. While the chain is unreachable, orders are accepted and fills wait. */
+                reachable?: boolean;
+                /** @description Number of requests to the chain that failed in a row. */
+                failures?: number;
+                /** @description Why the last request failed, or which blocks a node that answers has lost; null when nothing is wrong. */
+                lastError?: string | null;
+                /** @description Seconds since a request succeeded, or since the start. */
+                sinceLookS?: number;
+                /** @description The chain has had no new block for too long. */
+                stalled?: boolean;
+                /** @description Why the chain is not recorded any more; null while it is recorded. */
+                stopped?: string | null;
+                /** @description Which quick market the chain has resolved otherwise than the exchange decided, since the process started; null when none. */
+                resolutionProblem?: string | null;
+                /** @description Number of quick markets that the chain has resolved otherwise than the exchange decided, since the process started. */
+                contradictedMarkets?: number;
+                /** @description Number of transactions whose anchors the chain's settings pass over. */
+                anchorsPassedOver?: number;
+                /** @description Number of fills that wait to be sent, counted up to 10,000. */
+                waitingFills?: number;
+                /** @description Number of fills in transactions that are neither confirmed nor failed. */
+                sentFills?: number;
+                /** @description How long the oldest waiting fill has waited, in seconds; null when none waits, or another process settles. */
+                oldestWaitingS?: number | null;
+                /** @description What blocks settlement; null when nothing does. */
+                settlementProblem?: string | null;
+            }[];
+            /** @description State of the settlement role: how far the fills to settle have come in. */
+            intakes?: components["schemas"]["IntakeReadiness"][];
+            /** @description State of the lane role. */
+            lanes?: components["schemas"]["LaneReadiness"][];
+            /** @description State of the relayer role. */
+            relays?: components["schemas"]["RelayerReadiness"][];
+            /** @description State of the prices role. */
+            prices?: components["schemas"]["PricesReadiness"][];
+            /** @description State of the prices role, for each chain with a key for quick markets. */
+            quickMarkets?: components["schemas"]["QuickMarketsReadiness"][];
+        };
+        /** @description A message. */
+        StreamMessage: components["schemas"]["BookSnapshot"] | components["schemas"]["BookChange"] | components["schemas"]["TradeMade"] | components["schemas"]["TradeSettlement"] | components["schemas"]["OwnOrderAccepted"] | components["schemas"]["OwnOrderFilled"] | components["schemas"]["OwnOrderSettled"] | components["schemas"]["OwnOrderFailed"] | components["schemas"]["OwnOrderReinstated"] | components["schemas"]["OwnOrderReduced"] | components["schemas"]["OwnOrderCancelled"] | components["schemas"]["PriceTold"] | components["schemas"]["MarketTold"] | components["schemas"]["MarketExpired"] | components["schemas"]["MarketProposed"] | components["schemas"]["MarketDisputed"] | components["schemas"]["MarketRejected"] | components["schemas"]["MarketResolvedTold"] | components["schemas"]["MarketHalvedTold"] | components["schemas"]["StreamError"];
+        /** @enum {string} */
+        ErrorCode: "invalid_request" | "invalid_json" | "invalid_address" | "invalid_market_id" | "invalid_order_hash" | "invalid_chain_id" | "invalid_price" | "invalid_size" | "size_too_small" | "invalid_expiration" | "invalid_signature" | "invalid_permit" | "relay_invalid_body" | "relay_invalid_address" | "relay_invalid_signature" | "relay_unknown_chain" | "relay_wrong_signer" | "relay_deadline_too_far" | "relay_bond_permit_required" | "cancel_signature_required" | "signature_required" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_cancel_signature" | "invalid_request_signature" | "not_order_owner" | "trader_suspended" | "other_site" | "relay_target_refused" | "not_found" | "unknown_market" | "unknown_order" | "unknown_chain" | "unknown_asset" | "not_recorded_yet" | "method_not_allowed" | "market_closed" | "duplicate_nonce" | "nonce_cancelled" | "too_many_open_orders" | "too_late" | "not_filled" | "would_match" | "outdated_request" | "already_cancelled" | "not_reduced" | "already_filled" | "relay_in_vain" | "relay_cover_needed" | "relay_already_used" | "body_too_large" | "unsupported_media_type" | "expectation_failed" | "insufficient_balance" | "insufficient_allowance" | "relay_contract_wallet" | "relay_would_revert" | "relay_owner_paused" | "relay_quota_used" | "too_many_streams" | "rate_limited" | "request_timeout" | "internal" | "trading_halted" | "clock_untrusted" | "disk_full" | "overloaded" | "outcome_unknown" | "not_caught_up" | "chain_unavailable" | "relay_unavailable" | "unavailable";
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;
