@@ -1,6 +1,7 @@
 /** Checkpoints: how many outcomes each projection has folded. The transaction that writes the rows also moves the checkpoint. */
 import { int4Array, int8Array, textArray } from './columns.js';
-import { soleRow, type Query } from './projection.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import type { Query } from './projection.js';
 
 export interface Checkpoint {
   readonly version: number;
@@ -113,7 +114,7 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Checkpo
 }
 
 /** The moves of the checkpoints for a batch, and what they are afterwards, written by this transaction. */
-export interface Step {
+interface Step {
   readonly moves: readonly Advance[];
   readonly after: (writer: string) => Checkpoints;
 }

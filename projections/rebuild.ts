@@ -4,7 +4,8 @@ import { advance, checkpointsOf, type Checkpoint } from './checkpoint.js';
 import { openSession, sqlState, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
 import { decode, withinLimits, type BatchLimits } from './inbox.js';
-import { extentOf, soleRow, tableNames, type Fold, type FoldedOutcome, type Projection } from './projection.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import { extentOf, tableNames, type Fold, type FoldedOutcome, type Projection } from './projection.js';
 import { createReadModels, grants, READ_MODELS, START_LOCK } from './schema.js';
 
 export interface RebuildOptions {

@@ -13,6 +13,7 @@ import { getQuickMarket, listQuickMarkets } from './quick-markets.js';
 import { getResolution } from './resolution.js';
 import { getSettlement, listFailedTrades, listPendingTrades } from './settlements.js';
 import { getStream } from './streams/get-stream.js';
+import { openWebSocket } from './streams/open-web-socket.js';
 import { getTicker } from './ticker.js';
 import { getMarketActivity, getUserActivity, listTrades } from './trades.js';
 
@@ -21,7 +22,7 @@ export const readEndpoints = [
   getOrderbook, listOrders, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
   listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement,
   listPendingClaims, listFailedClaims, listEvents, getQuickMarket, listQuickMarkets, getPrice, listPrices, streamPrices,
-  getCandles, getPriceCandles, getTicker, getStream,
+  getCandles, getPriceCandles, getTicker, getStream, openWebSocket,
 ] as const;
 
 /** Role `api`: an order, which the replica knows before the read models do. */

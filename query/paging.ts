@@ -3,7 +3,8 @@ import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 import { Type } from '../engine/records/schema-types.js';
 import { inQuery } from '../service/api/parameter.js';
 import * as kind from '../service/api/request-fields.js';
-import { soleRow, type Answer, type Page, type RowSource, type Statement } from './statement.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import type { Answer, Page, RowSource, Statement } from './statement.js';
 
 /** The values by which a list is sorted, of the last entry of a page. Amounts beyond 2^53 are decimal text, ids hex text. */
 export type PageKey = readonly (string | number | null)[];

@@ -10,7 +10,8 @@ import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
 import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from './paging.js';
 import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, soleRow, type Answer, type Statement } from './statement.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
 /** How many of the largest holders `GET /holders/{marketId}` lists. */
 const HOLDER_ENTRIES = 10;

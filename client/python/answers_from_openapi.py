@@ -1,4 +1,7 @@
-"""python answers_from_openapi.py <openapi.json >src/prediction_exchange/answers.py: the types of the exchange's answers, from its own document."""
+"""
+python answers_from_openapi.py <openapi.json >src/prediction_exchange/answers.py: the types of the exchange's answers,
+from its own document.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ import keyword
 import re
 import sys
 import textwrap
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 STREAM = "/api/v1/stream"
 #: It ends a stream, and is never given as a message.
 NO_MESSAGE = "StreamError"
 WIDTH = 110
 
-HEAD = '''"""The exchange's answers, as its OpenAPI document describes them. Written by answers_from_openapi.py; do not edit."""
+HEAD = '''"""The exchange's answers, by its OpenAPI document. Written by answers_from_openapi.py; do not edit."""
 
 from __future__ import annotations
 
@@ -36,7 +40,11 @@ class Module:
 
     def text(self, messages: Any) -> str:
         """The module's text; `messages` is the schema of what streams give."""
-        parts = [part for part in messages.get("anyOf") or messages.get("oneOf") or [messages] if _reference(part) != NO_MESSAGE]
+        parts = [
+            part
+            for part in messages.get("anyOf") or messages.get("oneOf") or [messages]
+            if _reference(part) != NO_MESSAGE
+        ]
         alias = f"StreamMessage = Union[{', '.join(self.type_of(part, 'StreamMessage') for part in parts)}]\n"
         return HEAD + "\n\n".join([*self._done.values(), alias])
 
@@ -59,7 +67,9 @@ class Module:
             return f"list[{self.type_of(schema.get('items', {}), name)}]"
         if kind == "object":
             return self._object(schema, name)
-        return {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}.get(kind, "Any")
+        return {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}.get(
+            kind, "Any"
+        )
 
     def _object(self, schema: Any, name: str) -> str:
         if schema.get("properties"):
@@ -79,14 +89,23 @@ class Module:
             return
         self._done[name] = ""
         properties = schema["properties"]
-        types = {field: self.type_of(of_field, name + field[0].upper() + field[1:]) for field, of_field in properties.items()}
+        types = {
+            field: self.type_of(of_field, name + field[0].upper() + field[1:]) for field, of_field in properties.items()
+        }
         required = schema.get("required", [])
         told = {field: kind if field in required else f"NotRequired[{kind}]" for field, kind in types.items()}
         # A name that Python keeps for itself, as `from`, can only be a key.
         by_key = any(keyword.iskeyword(field) or not field.isidentifier() for field in told)
-        opening = [f"{name} = TypedDict({name!r}, {{"] if by_key else [f"class {name}(TypedDict):", *_docstring(schema.get("description"))]
+        opening = (
+            [f"{name} = TypedDict({name!r}, {{"]
+            if by_key
+            else [f"class {name}(TypedDict):", *_docstring(schema.get("description"))]
+        )
         fields = [
-            [*_comment(properties[field].get("description")), f"    {field!r}: {kind!r}," if by_key else f"    {field}: {kind}"]
+            [
+                *_comment(properties[field].get("description")),
+                f"    {field!r}: {kind!r}," if by_key else f"    {field}: {kind}",
+            ]
             for field, kind in told.items()
         ]
         lines = [*opening, *(line for field in fields for line in field), *(["})"] if by_key else [])]
@@ -102,7 +121,7 @@ def _reference(schema: Any) -> str | None:
 
 def _union(types: list[str]) -> str:
     distinct = list(dict.fromkeys(types))
-    literals = [each[len("Literal["):-1] for each in distinct if each.startswith("Literal[")]
+    literals = [each[len("Literal[") : -1] for each in distinct if each.startswith("Literal[")]
     rest = [each for each in distinct if not each.startswith("Literal[")]
     whole = ([f"Literal[{', '.join(literals)}]"] if literals else []) + rest
     return whole[0] if len(whole) == 1 else f"Union[{', '.join(whole)}]"

@@ -4,7 +4,7 @@
  */
 import { Type, type Static, type TSchema } from '../../engine/records/schema-types.js';
 import { shapes } from '../../engine/records/codec.js';
-import { Permit, type PlaceOrder } from '../../engine/records/commands.js';
+import { OrderPermit, type PlaceOrder } from '../../engine/records/commands.js';
 import { Address, Bytes32, MarketOutcome, Price, Side, Signature, Uint64, record } from '../../engine/records/fields.js';
 import type { Log } from '../../engine/log/log.js';
 import { FillMatchedMessage, encodeMessage, messageSchemas, type AddressedMessage, type EncodedMessage, type SequencedMessage } from './messages.js';
@@ -29,7 +29,7 @@ const SignedOrder = record({
   expiration: says(Uint64, 'When the order ends: seconds since the Unix epoch, an integer of 0 to 2^64-1 in decimal digits.'),
   makerFeeRecipient: says(Type.Literal(ZERO_ADDRESS), 'Part of the signed order; always the zero address.'),
   signature: says(Signature, 'The trader\'s signature of the order: 65 bytes (r, s, v) as hex, lower case.'),
-  permit: Type.Optional(says(Permit, PERMIT)),
+  permit: Type.Optional(says(OrderPermit, PERMIT)),
 });
 type SignedOrder = Static<typeof SignedOrder>;
 

@@ -12,11 +12,11 @@ import { toHex } from '../../engine/records/hex.js';
 import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView } from '../../engine/run/view.js';
 import { anybody } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import { errors } from '../../service/api/errors.js';
 import * as example from '../../service/api/examples.js';
 import { Problem, problemOf, problems } from '../../service/api/problems.js';
-import { rejectionError, type Answer } from './answer.js';
+import { rejectionError } from './order-ports.js';
 import { CheckOrderRequest, expiresTooSoon, parseOrder, parseTerms, tooSoon } from './order-request.js';
 import { parsePermit } from './permit.js';
 import {
@@ -26,7 +26,7 @@ import {
 export type CheckOrderParts = PlaceOrderParts & {
   readonly view: Pick<EngineView, 'outcomeIf' | 'openOrderCount' | 'position'>;
 };
-export type CheckOrderHandler = (body: Uint8Array) => Promise<Answer>;
+export type CheckOrderHandler = (body: Uint8Array) => Promise<Reply>;
 
 /**
  * Goes through the checks of an order that is placed, in their order, with the same code, and has the engine decide it

@@ -10,7 +10,7 @@ import type {
 import { RequestError } from '../../engine/records/errors.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type NewRecord } from '../../engine/log/log.js';
 import { QueueFull, type GroupCommit } from '../../engine/log/group-commit.js';
-import type { Submit, Submitted } from './answer.js';
+import type { Submit, Submitted } from './order-ports.js';
 
 export interface CommandWriterOptions {
   readonly commits: Pick<GroupCommit, 'append' | 'appendAll'>;

@@ -3,7 +3,7 @@
  * is placed.
  */
 import { Type } from '../../engine/records/schema-types.js';
-import type { Permit } from '../../engine/records/commands.js';
+import type { OrderPermit } from '../../engine/records/commands.js';
 import { RequestError, type FieldError } from '../../engine/records/errors.js';
 import { AnyCaseBytes32 } from '../../engine/records/fields.js';
 import { BYTES32, isBytes32 } from '../../engine/records/hex.js';
@@ -43,7 +43,7 @@ type Parsed = { [N in Name]: ValueOf<Fields[N]> };
  * The permit in the form of records (v of 27 or 28, lower-case hex). Its deadline must be after `atMs`. Throws
  * RequestError `invalid_permit`, which names every wrong field.
  */
-export function parsePermit(value: unknown, atMs: number): Permit {
+export function parsePermit(value: unknown, atMs: number): OrderPermit {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidPermit([{ field: '/permitSignature', message: 'is an object; leave it out when there is no permit' }]);
   }

@@ -1,7 +1,7 @@
 /** `POST /api/v1/orders`: from a body's bytes to the answer. An order is accepted exactly once, however often it is sent. */
 import { LogUnavailable } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
-import type { AdvanceClock, Permit, PlaceOrder } from '../../engine/records/commands.js';
+import type { AdvanceClock, OrderPermit, PlaceOrder } from '../../engine/records/commands.js';
 import type { Event, OrderTermsSet } from '../../engine/records/events.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
@@ -9,14 +9,14 @@ import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView, MarketView } from '../../engine/run/view.js';
 import * as field from '../../engine/records/answer-fields.js';
 import { anybody } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
 import type { Exposure } from '../chain/exposure.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed-data.js';
-import { rejectionError, type Answer, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './answer.js';
+import { rejectionError, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './order-ports.js';
 import { expiresTooSoon, fieldError, parseOrder, parseTerms, PlaceOrderRequest, tooSoon, type OrderTerms } from './order-request.js';
 import { parsePermit } from './permit.js';
 import { createUnderway, passed, type Underway } from './command-writer.js';
@@ -53,7 +53,7 @@ export interface PlaceOrderParts {
  * price, size, expiration, market, signature, permit, the chain's smallest size, a rejection by the engine, the limit of open orders,
  * balance and allowance; a log that cannot be written. Only what the replica cannot tell yet is written to the log.
  */
-export type PlaceOrderHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
+export type PlaceOrderHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Reply>;
 
 export function createPlaceOrder(placing: OrderPlacing): PlaceOrderHandler {
   return async (body, signal) => placing(parseJsonObject(body), { signal });
@@ -72,7 +72,7 @@ export interface PlacingOptions {
 }
 
 /** Places the order in a request's parsed body, as PlaceOrderHandler does. */
-export type OrderPlacing = (request: JsonObject, options: PlacingOptions) => Promise<Answer>;
+export type OrderPlacing = (request: JsonObject, options: PlacingOptions) => Promise<Reply>;
 
 export function createOrderPlacing(parts: PlaceOrderParts): OrderPlacing {
   const underway = createUnderway();
@@ -264,7 +264,7 @@ export function checkSignature(recovery: SignerRecovery, { domain: { domain }, d
 
 /** Throws `invalid_permit` for a permit that this trader did not sign. */
 export function checkPermit(
-  { permitDigestOf, recovery }: PlaceOrderParts, { chainId, owner, permit }: { chainId: number; owner: string; permit: Permit },
+  { permitDigestOf, recovery }: PlaceOrderParts, { chainId, owner, permit }: { chainId: number; owner: string; permit: OrderPermit },
 ): void {
   const digestOf = permitDigestOf(chainId);
   if (digestOf === undefined) return;
@@ -278,7 +278,7 @@ export function checkPermit(
   });
 }
 
-async function answerTo(parts: PlaceOrderParts, { orderHash, trader }: PlaceOrder, { position, outcome }: Submitted): Promise<Answer> {
+async function answerTo(parts: PlaceOrderParts, { orderHash, trader }: PlaceOrder, { position, outcome }: Submitted): Promise<Reply> {
   const first = outcome.events[0];
   switch (first?.type) {
     case 'OrderAccepted': return { body: `{${acceptedFields(orderHash, outcome)}}`, position };
@@ -291,7 +291,7 @@ async function answerTo(parts: PlaceOrderParts, { orderHash, trader }: PlaceOrde
 /** The answer that the order got first, and what has become of the order since, if that is known. */
 async function originalAnswer(
   parts: PlaceOrderParts, orderHash: string, { orderNumber, status, forgotten }: Pick<KnownOrder, 'orderNumber'> & Partial<KnownOrder>,
-): Promise<Answer> {
+): Promise<Reply> {
   const present = status === undefined || (status === 'open' && forgotten === true) ? '' : `,"orderStatus":"${status}"`;
   try {
     const original = acceptedFields(orderHash, await parts.originalOutcome(orderNumber));
@@ -306,7 +306,7 @@ async function originalAnswer(
  * An expired order may have been accepted long ago and its answer lost: then the original answer is given again. Throws
  * `invalid_expiration` otherwise.
  */
-async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given: unknown, at: number): Promise<Answer> {
+async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given: unknown, at: number): Promise<Reply> {
   const refusal = tooSoon(order.expiration, at);
   const domain = domainOfMarket(parts, order.marketId);
   const bytes = signatureBytes(given);

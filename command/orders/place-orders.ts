@@ -3,12 +3,12 @@ import { RequestError } from '../../engine/records/errors.js';
 import { record } from '../../engine/records/fields.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { anybody } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problemExample, problems } from '../../service/api/problems.js';
 import { refuseUnknown } from '../../service/api/request-fields.js';
-import type { Answer, Submitted } from './answer.js';
+import type { Submitted } from './order-ports.js';
 import { refusal, Results, type SignedRequestHandler } from './cancel-orders.js';
 import type { CommandWriter, Written } from './command-writer.js';
 import { fieldError, PlaceOrderRequest } from './order-request.js';
@@ -58,12 +58,12 @@ function marketIn(request: unknown): string | undefined {
   return typeof marketId === 'string' ? marketId.toLowerCase() : undefined;
 }
 
-function placeOne(placing: OrderPlacing, request: unknown, how: Parameters<OrderPlacing>[1]): Promise<Answer> {
+function placeOne(placing: OrderPlacing, request: unknown, how: Parameters<OrderPlacing>[1]): Promise<Reply> {
   if (typeof request !== 'object' || request === null || Array.isArray(request)) return Promise.reject(new RequestError('invalid_json'));
   return placing(request as JsonObject, how);
 }
 
-/** As how many orders the body counts for the rate limit: those that a request of its own would count, too. */
+/** The number of orders in the body: the rate limit counts each as if it came alone. */
 function weightOf(body: Buffer): number {
   try {
     return ordersIn(parseJsonObject(body)).length;

@@ -6,7 +6,7 @@ import { toHex } from '../../engine/records/hex.js';
 import type { EngineView } from '../../engine/run/view.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain, RequestFields } from '../signing/typed-data.js';
-import type { FindOrder, KnownOrder, OriginalOutcome, Submit } from './answer.js';
+import type { FindOrder, KnownOrder, OriginalOutcome, Submit } from './order-ports.js';
 import { passed, type Written, type Underway } from './command-writer.js';
 import { fieldError } from './order-request.js';
 

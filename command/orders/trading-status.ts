@@ -5,11 +5,10 @@ import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView } from '../../engine/run/view.js';
 import type { Admit } from '../../engine/running-role.js';
 import { anybody } from '../../service/api/authority.js';
-import { defineEndpoint } from '../../service/api/endpoint.js';
+import { defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import { clientText } from '../../service/api/errors.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
-import type { Answer } from './answer.js';
 import { haltsAhead, type HaltParts } from './planned-halts.js';
 
 export interface TradingStatusParts extends HaltParts {
@@ -17,7 +16,7 @@ export interface TradingStatusParts extends HaltParts {
   /** Throws RequestError while no order is taken. */
   readonly admit: Admit;
 }
-export type TradingStatusHandler = () => Answer;
+export type TradingStatusHandler = () => Reply;
 
 export function createTradingStatus({ view, admit, ...halts }: TradingStatusParts): TradingStatusHandler {
   return () => {

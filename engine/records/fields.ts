@@ -103,7 +103,7 @@ export const Asset = Type.String({ pattern: '^[A-Z0-9]{1,16}$' });
 export const AssetPrice = Type.String({ format: 'asset_price' });
 
 /** Where a price comes from: pyth, coinbase, binance, simulated. */
-export const PriceSource = Type.String({ pattern: '^[a-z0-9_-]{1,32}$' });
+export const PriceSourceName = Type.String({ pattern: '^[a-z0-9_-]{1,32}$' });
 
 /** A price source's place in the operators' order of preference: 0 is the best. */
 export const PriceRank = Type.Integer({ minimum: 0, maximum: 9 });

@@ -7,7 +7,7 @@ import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/f
 import { levelChanges, type LevelChange, type LevelChanges } from '../../engine/records/level-changes.js';
 import { bufferArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
 import {
-  foldEvents, InconsistentHistory, placedAt, remember, type Fold, type FoldedOutcome, type Handlers, type Query,
+  foldEvents, InconsistentOutcomes, placedAt, remember, type Fold, type FoldedOutcome, type Handlers, type Query,
   type Remembered,
 } from '../projection.js';
 
@@ -193,7 +193,7 @@ async function applySteps(book: Book, query: Query): Promise<Block[]> {
     level.size += change;
     if (level.size < 0n) {
       const { outcome, side, price } = level;
-      throw new InconsistentHistory(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} falls below 0`);
+      throw new InconsistentOutcomes(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} falls below 0`);
     }
     history.changes.add({ position, at, place: level.place, size: level.size });
     const count = history.changes.count();

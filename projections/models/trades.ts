@@ -2,9 +2,9 @@
 import type { FillFailed, FillMatched, MarketOpened, SettlementSubmitted } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { CANDLE_TABLES, remakeCandles, writeCandles, type TimedTrade } from './candles.js';
-import { addMarkets, VOLUME_TABLES, writeVolumes, type Traded } from './trade-volumes.js';
+import { addMarkets, VOLUME_TABLES, writeVolumes, type CountedTrade } from './trade-volumes.js';
 import {
-  foldEvents, handledBy, InconsistentHistory, type FoldedOutcome, type Handlers, type Projection, type Query,
+  foldEvents, handledBy, InconsistentOutcomes, type FoldedOutcome, type Handlers, type Projection, type Query,
 } from '../projection.js';
 
 /**
@@ -216,7 +216,7 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
   ]);
   await writeMessages(changes, tradesBefore, query);
   const made = [...matched.values()];
-  const traded: Traded[] = made.map(({ event, at }) => ({ ...event, at, count: 1 }));
+  const traded: CountedTrade[] = made.map(({ event, at }) => ({ ...event, at, count: 1 }));
   const failedOlder: TimedTrade[] = [];
   for (const event of failed) {
     const at = matched.get(event.fill)?.at ?? tradesBefore.get(event.fill)?.at;
@@ -284,7 +284,7 @@ async function writeMessages({ matched, settling }: Changes, before: ReadonlyMap
 }
 
 function settledTwice(fill: number): Error {
-  return new InconsistentHistory(`fill ${fill} settles or fails, but was never matched, or is already settled or failed`);
+  return new InconsistentOutcomes(`fill ${fill} settles or fails, but was never matched, or is already settled or failed`);
 }
 
 function submissionColumns(submissions: readonly Submission[]): unknown[] {

@@ -132,7 +132,8 @@ function sideText(levels: BookAt['levels'], outcomes: readonly MarketOutcome[], 
 const priceLevels = (description: string) =>
   Type.Array(field.answer('PriceLevel', { price: field.Price, size: field.amount('Total shares at this price') }), { description });
 const sides = { bids: priceLevels('Highest price first.'), asks: priceLevels('Lowest price first.') };
-const Book = field.answer('Book', sides, { description: 'The price levels of one outcome.' });
+/** Both sides of a book. */
+export const Book = field.answer('Book', sides, { description: 'The price levels of one outcome.' });
 const bids = [{ price: 580_000, size: 40_000_000 }, { price: 570_000, size: 12_000_000 }];
 const asks = [{ price: 600_000, size: 15_000_000 }];
 const none = { bids: [], asks: [] };

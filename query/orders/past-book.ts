@@ -1,6 +1,7 @@
 /** A market's books as they were after any outcome, from the history that the read model `orders` keeps of their levels. */
 import { readLevelChanges } from '../../engine/records/level-changes.js';
-import { bytes, soleRow, type RowSource, type Statement } from '../statement.js';
+import { soleRow } from '../../engine/log/postgres/connection.js';
+import { bytes, type RowSource, type Statement } from '../statement.js';
 
 /** A market's books at a position. */
 export interface BookAt {

@@ -2,7 +2,9 @@
 import * as field from '../../engine/records/answer-fields.js';
 import { CancelReason } from '../../engine/records/events.js';
 import { Category, MarketKind } from '../../engine/records/fields.js';
+import { named } from '../../engine/records/named-schema.js';
 import { Type, type TObject, type TProperties } from '../../engine/records/schema-types.js';
+import { Book } from '../orders/orderbook.js';
 
 /** A log position, or -1. */
 const positionOrNone = (description: string) => Type.Integer({ minimum: -1, description });
@@ -19,18 +21,19 @@ const head = (type: string, description: string, channel: string) => ({
 const message = (name: string, channel: string, type: string, description: string, fields: TProperties): TObject => (
   field.answer(name, { ...head(type, description, channel), ...fields }));
 
-const level = { price: field.Price, size: field.amount('Total shares at this price') };
-const side = (description: string) => Type.Array(Type.Object(level), { description });
-const bookSides = (outcome: string) => (
-  Type.Object({ bids: side('Highest price first.'), asks: side('Lowest price first.') }, { description: `The book of ${outcome}.` }));
+const ChangedLevel = field.answer('ChangedLevel', {
+  outcome: field.Outcome, side: field.Side, price: field.Price, size: field.amount('Total shares at this price from now on; 0 removes the level'),
+}, { description: 'A level of a book.' });
 const fillNumber = { fill: field.integer('The fill\'s number.') };
 const transaction = { txHash: { ...field.Bytes32, description: 'The settlement transaction.' } };
 
 const order = { orderHash: field.Bytes32, remainingSize: field.amount('Unfilled part of the order after this') };
+const FillRole = named('FillRole', field.oneOf(['maker', 'taker'], 'The order\'s part in the fill.'));
 const ofFill = {
-  ...order, ...fillNumber, role: field.oneOf(['maker', 'taker'], 'The order\'s part in the fill.'), price: field.Price, size: field.amount('Shares of the fill'),
+  ...order, ...fillNumber, role: FillRole, price: field.Price, size: field.amount('Shares of the fill'),
 };
-const reason = Type.Union(CancelReason.anyOf.map((each) => Type.Literal(each.const)), { description: 'Why the order was cancelled.' });
+const reason = named('OrderCancelReason', field.oneOf(CancelReason.anyOf.map((each) => each.const), 'Why the order was cancelled.'));
+const TradeOutcome = named('TradeSettlementStatus', field.oneOf(['pending', 'confirmed', 'failed'], 'State of the trade\'s settlement on the chain.'));
 
 const market = { marketId: field.Bytes32 };
 const assertion = { ...market, assertionId: field.Bytes32 };
@@ -38,11 +41,11 @@ const assertion = { ...market, assertionId: field.Bytes32 };
 /** Every message, by channel. */
 export const messageSchemas = {
   book: [
-    message('BookSnapshot', 'book:{marketId}', 'snapshot', 'The books; what comes after changes them.', { yes: bookSides('YES'), no: bookSides('NO') }),
+    message('BookSnapshot', 'book:{marketId}', 'snapshot', 'The books; what comes after changes them.', {
+      yes: { ...Book, description: 'The book of YES.' }, no: { ...Book, description: 'The book of NO.' },
+    }),
     message('BookChange', 'book:{marketId}', 'change', 'Levels with other sizes.', {
-      levels: Type.Array(Type.Object({
-        outcome: field.Outcome, side: field.Side, price: field.Price, size: field.amount('Total shares at this price from now on; 0 removes the level'),
-      })),
+      levels: Type.Array(ChangedLevel),
     }),
   ],
   trades: [
@@ -51,7 +54,7 @@ export const messageSchemas = {
       takerSide: field.Side,
     }),
     message('TradeSettlement', 'trades:{marketId}', 'settlement', 'What became of a fill on the chain. A failed one never happened.', {
-      ...fillNumber, settlementStatus: field.oneOf(['pending', 'confirmed', 'failed'], 'State of the trade\'s settlement on the chain.'), ...transaction,
+      ...fillNumber, settlementStatus: TradeOutcome, ...transaction,
       reason: Type.Optional(field.FailureReason),
     }),
   ],
@@ -78,8 +81,8 @@ export const messageSchemas = {
   ],
   markets: [
     message('MarketTold', 'markets', 'opened', 'The market takes orders.', {
-      ...market, question: field.Question, category: Category, contractAddress: field.Address, maker: field.Address, expiration: field.Seconds,
-      chainId: field.ChainId, kind: MarketKind, asset: Type.Optional(field.Asset), startTime: Type.Optional(field.Seconds),
+      ...market, question: field.Question, category: named('MarketCategory', { ...Category }), contractAddress: field.Address, maker: field.Address, expiration: field.Seconds,
+      chainId: field.ChainId, kind: named('MarketKind', { ...MarketKind }), asset: Type.Optional(field.Asset), startTime: Type.Optional(field.Seconds),
     }),
     message('MarketExpired', 'markets', 'expired', 'The market takes no more orders: it has expired, or is resolved.', market),
     message('MarketProposed', 'markets', 'proposed', 'An outcome was asserted.', {
@@ -95,7 +98,23 @@ export const messageSchemas = {
 
 /** The message that is none of a channel: why the stream ends, or what could not be done. */
 export const StreamError = field.answer('StreamError', {
-  type: Type.Literal('error'), code: Type.String({ description: 'Name of the error.' }), error: Type.String({ description: 'What is wrong, and what to do.' }),
+  type: Type.Literal('error', { description: 'The stream ends, or by WebSocket: what was asked for was not done.' }),
+  code: Type.String({ description: 'Name of the error.' }), error: Type.String({ description: 'What is wrong, and what to do.' }),
+});
+
+const channels = Type.Array(Type.String(), { description: 'The channels, hex in lower case and assets in upper case.' });
+
+/** What else is sent by WebSocket. */
+export const Subscribed = field.answer('Subscribed', {
+  type: Type.Literal('subscribed', { description: 'What was asked for is done; the messages of these channels follow.' }), channels,
+  position: positionOrNone('All messages after this log position come; -1 for the whole history.'),
+});
+export const Unsubscribed = field.answer('Unsubscribed', {
+  type: Type.Literal('unsubscribed', { description: 'What was asked for is done; no more messages of these channels follow.' }), channels,
+});
+export const StreamHeartbeat = field.answer('StreamHeartbeat', {
+  type: Type.Literal('heartbeat', { description: 'Every 15 s, and when a history has been sent up to the present.' }),
+  position: positionOrNone('Everything up to this log position has been sent.'),
 });
 
 export const StreamMessage = Type.Union([...Object.values(messageSchemas).flat(), StreamError], { description: 'A message.' });

@@ -1,4 +1,6 @@
 /** The messages of the streams as bytes. However many readers a message has, it is encoded once for each form in which it is sent. */
+import type { Ending } from '../../service/api/conversation.js';
+import { textFrame } from './frame.js';
 
 /** What happened in one channel at one position, or one part of it. */
 export class Message {
@@ -7,43 +9,48 @@ export class Message {
   /** `open`: the JSON text without its closing brace. */
   constructor(readonly channel: string, readonly position: number, private readonly open: string) {}
 
+  /** Of its text, in characters. */
+  get length(): number { return this.open.length; }
+
   /** The JSON text. `more`: a further message belongs to it, and follows at once on the connection. */
   json(more: boolean): string {
     return more ? `${this.open},"more":true}` : `${this.open}}`;
   }
 
-  /** A message of WebSocket. */
+  /** A frame of WebSocket. */
   frame(more: boolean): Buffer {
-    return this.once(more ? 'more' : 'last', () => this.json(more));
+    return this.once(more ? 'more frame' : 'last frame', () => textFrame(this.json(more)));
   }
 
   /** A server-sent event. The last one of a position has the position as its id: only then has the client all of it. */
   event(more: boolean): Buffer {
-    return this.once(more ? 'more event' : 'last event', () => `${more ? '' : `id: ${this.position}\n`}data: ${this.json(more)}\n\n`);
+    return this.once(more ? 'more event' : 'last event', () => (
+      Buffer.from(`${more ? '' : `id: ${this.position}\n`}data: ${this.json(more)}\n\n`)));
   }
 
-  private once(form: string, text: () => string): Buffer {
+  private once(form: string, make: () => Buffer): Buffer {
     let bytes = this.bytes.get(form);
-    if (bytes === undefined) this.bytes.set(form, bytes = Buffer.from(text()));
+    if (bytes === undefined) this.bytes.set(form, bytes = make());
     return bytes;
   }
 }
 
 /** Messages in the order of their positions for readers of the same channels, who all get the same bytes. */
 export class Delivery {
-  private joined: Buffer | undefined;
+  private joinedEvents: Buffer | undefined;
+  private joinedFrames: Buffer | undefined;
 
   /** `isOneBurst`: only all of them together are worth anything, whatever their positions are. */
   constructor(readonly messages: readonly Message[], private readonly options: { readonly isOneBurst?: boolean } = {}) {}
 
   /** Server-sent events. */
   get events(): Buffer {
-    return this.joined ??= joinedOf(this.messages.map((message, i) => message.event(this.isMoreAfter(i))));
+    return this.joinedEvents ??= joinedOf(this.messages.map((message, i) => message.event(this.isMoreAfter(i))));
   }
 
-  /** Messages of WebSocket. */
-  get frames(): readonly Buffer[] {
-    return this.messages.map((message, i) => message.frame(this.isMoreAfter(i)));
+  /** Frames of WebSocket. */
+  get frames(): Buffer {
+    return this.joinedFrames ??= joinedOf(this.messages.map((message, i) => message.frame(this.isMoreAfter(i))));
   }
 
   private isMoreAfter(i: number): boolean {
@@ -65,17 +72,29 @@ export class Heartbeat {
 
   constructor(position: number) {
     this.comment = Buffer.from(`: ${position}\nid: ${position}\n\n`);
-    this.frame = Buffer.from(`{"type":"heartbeat","position":${position}}`);
+    this.frame = textFrame(`{"type":"heartbeat","position":${position}}`);
   }
 }
 
-/** Why a stream ends. */
-export interface Ending {
-  readonly code: string;
-  readonly text: string;
+/** How messages are written on a connection. */
+export interface Form {
+  delivery(delivery: Delivery): Uint8Array;
+  heartbeat(heartbeat: Heartbeat): Uint8Array;
+  ending(ending: Ending): Uint8Array;
 }
 
+/** Server-sent events. */
+export const events: Form = {
+  delivery: (delivery) => delivery.events, heartbeat: ({ comment }) => comment,
+  ending: (ending) => Buffer.from(`data: ${errorText(ending)}\n\n`),
+};
+
+/** Frames of WebSocket. */
+export const frames: Form = {
+  delivery: (delivery) => delivery.frames, heartbeat: ({ frame }) => frame, ending: (ending) => textFrame(errorText(ending)),
+};
+
 /** The message that is none of a channel: the last one of a stream, or the answer to what could not be done. */
-export function endingOf({ code, text }: Ending): string {
+export function errorText({ code, text }: Ending): string {
   return JSON.stringify({ type: 'error', code, error: text });
 }

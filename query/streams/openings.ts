@@ -2,8 +2,9 @@
 import { priceMessage, type Learnt, type Opening, type Unknown } from './channels.js';
 import type { Channel } from './channel.js';
 import type { OrderState } from './own-orders.js';
+import { soleRow } from '../../engine/log/postgres/connection.js';
 import { pastBook } from '../orders/past-book.js';
-import { bytes, hex, soleRow, type RowSource, type Statement } from '../statement.js';
+import { bytes, hex, type RowSource, type Statement } from '../statement.js';
 
 /** What one reads from; the read models must include the position. */
 export interface At {
@@ -38,12 +39,13 @@ const STATE_FROM = `
 /** The trader's orders to which something can happen now, and so could at the position: those that are open or have unsettled fills. */
 const ORDERS: Statement = { name: 'stream_orders', text: `
   with alive as (
-    select number from orders where trader = $1::bytea and status = 0
+    select number from open_orders where trader = $1::bytea
     union
     select case when (taker_side = 0) = (buyer = $1::bytea) then taker_number else maker_number end
     from trades where number in (select number from unsettled_trades where buyer = $1::bytea or seller = $1::bytea)
   )
-  select coalesce((select max(position) from order_messages where trader = $1::bytea and position <= $2::bigint), -1) as last,
+  select greatest(-1, (select max(position) from order_messages where trader = $1::bytea and position <= $2::bigint),
+      (select max(number) from orders where trader = $1::bytea and number <= $2::bigint)) as last,
     coalesce((
       select json_agg(state) from (
         select ${STATE} from ${STATE_FROM} where o.number in (select number from alive) and o.number <= $2::bigint) state), '[]') as orders` };

@@ -1,21 +1,19 @@
-/** The streams of a process, by server-sent events: who may have one, how one begins, and how one ends. */
+/** The streams of a process: who may have one, how one begins, and how one ends, by server-sent events and by WebSocket alike. */
 import type { Log } from '../../engine/log/log.js';
-import { LogUnavailable } from '../../engine/log/log.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { pause } from '../../engine/waiting.js';
-import type { Context, StreamReply } from '../../service/api/endpoint.js';
-import { clientText } from '../../service/api/errors.js';
+import type { Context, SocketReply, StreamReply } from '../../service/api/endpoint.js';
 import { requireAsset } from '../asset.js';
 import type { Database } from '../database.js';
 import type { Places } from '../places.js';
 import { bytes, hex, type Statement } from '../statement.js';
-import { createTurns } from '../turns.js';
-import { unlessLogAway } from '../unless-log-away.js';
-import { beginAt, type Beginning, type CatchUpParts } from './catch-up.js';
+import { catchUpParts } from './catch-up.js';
 import type { Channel } from './channel.js';
-import { createEventReader, type EventReader, type Room } from './event-reader.js';
+import { createConnection, type StreamConnection } from './connection.js';
+import { createConversation } from './conversation.js';
 import { createHub } from './hub.js';
-import { Heartbeat, type Ending } from './message.js';
+import { events, frames, type Form } from './message.js';
+import type { Room } from './stream-reader.js';
 
 export interface StreamOptions {
   readonly log: Log;
@@ -38,7 +36,10 @@ export interface StreamQuery {
 }
 
 export interface Streams {
+  /** A stream of server-sent events. */
   readonly follow: (query: StreamQuery, context: Pick<Context, 'ip' | 'signal'>) => Promise<StreamReply>;
+  /** A stream by WebSocket, whose client says what it wants. Throws RequestError `overloaded`, `too_many_streams`. */
+  readonly converse: (context: Pick<Context, 'ip' | 'signal'>) => SocketReply;
   /** Number of open streams. */
   open(): number;
   /** How many readers have been cut off because they did not read. */
@@ -54,39 +55,40 @@ const UNBUFFERED = { 'X-Accel-Buffering': 'no' };
 
 export function createStreams({ log, db, places, assets, onError, room, stallMs = 30_000, pause }: StreamOptions): Streams {
   const hub = createHub({ log, onError, ...pause && { pause } });
-  const parts: CatchUpParts = { hub, log, db, turns: createTurns(1), opening: createTurns(2) };
+  const parts = catchUpParts({ hub, log, db });
   let open = 0;
   let cutOff = 0;
 
-  return {
-    follow: ({ channels, from }, { ip, signal }) => unlessLogAway(async () => {
-      const leave = places.enter(ip);
-      open += 1;
-      let beginning: Beginning | undefined;
-      let isOver = false;
-      const ended = (): void => {
-        if (isOver) return;
-        isOver = true;
+  const connect = (form: Form, ip: string): StreamConnection => {
+    const leave = places.enter(ip);
+    open += 1;
+    return createConnection({
+      form, parts, room, stallMs, onError, cutOff: () => { cutOff += 1; },
+      mustExist: async (channels) => { if (!hub.tells(channels)) await mustExist(channels, { db, assets }); },
+      ended() {
         open -= 1;
-        beginning?.leave();
         leave();
-      };
+      },
+    });
+  };
+
+  return {
+    async follow({ channels, from }, { ip, signal }) {
+      const { reader, stream, cut, subscribe, end } = connect(events, ip);
       try {
-        await mustExist(channels, { db, assets });
-        const cut = new AbortController();
-        const cutSoon = (): void => {
-          cutOff += 1;
-          setTimeout(() => { cut.abort(); }, stallMs).unref();
-        };
-        const reader = createEventReader({ cutOff: cutSoon, ended, room });
-        beginning = await beginAt(parts, { channels, from, signal }, reader);
-        const pieces = eventsOf({ beginning, isNew: from === undefined, reader, ended, onError });
-        return { stream: hurried(pieces, { stallMs, cut }), cut: cut.signal, position: beginning.position, headers: UNBUFFERED };
+        const position = await subscribe({ channels, from, signal, begun({ first }) {
+          reader.give(first === undefined ? RETRY : Buffer.concat([RETRY, events.delivery(first)]));
+        } });
+        return { stream, cut, position, headers: UNBUFFERED };
       } catch (error) {
-        ended();
+        end();
         throw error;
       }
-    }),
+    },
+    converse({ ip, signal }) {
+      const connection = connect(frames, ip);
+      return { stream: connection.stream, cut: connection.cut, conversation: createConversation({ connection, signal, onError }) };
+    },
     open: () => open,
     cutOff: () => cutOff,
     close: () => hub.close(),
@@ -105,82 +107,4 @@ export async function mustExist(
   const known = new Set((await db.rows<{ id: string }>(KNOWN, [markets.map(bytes)])).map(({ id }) => id));
   const unknown = markets.find((market) => !known.has(market));
   if (unknown !== undefined) throw new RequestError('unknown_market', unknown);
-}
-
-interface Parts {
-  readonly beginning: Beginning;
-  /** Whether the reader begins now, and has no position yet. */
-  readonly isNew: boolean;
-  readonly reader: EventReader;
-  readonly ended: () => void;
-  readonly onError: (error: unknown) => void;
-}
-
-/** The pieces of a stream: its beginning, what the log has, and what comes. */
-function eventsOf({ beginning, isNew, reader, ended, onError }: Parts): Pieces {
-  const { first, position, deliveries } = beginning;
-  let begins: Uint8Array | undefined = Buffer.concat([
-    RETRY, ...first === undefined ? [] : [first.events], ...isNew ? [new Heartbeat(position).comment] : [],
-  ]);
-  let isCatchingUp = true;
-
-  const nextOfLog = async (): Promise<IteratorResult<Uint8Array>> => {
-    const result = await deliveries.next().catch((error: unknown) => {
-      reader.end(endingOf(error, onError));
-      return undefined;
-    });
-    if (result !== undefined && result.done !== true) return { done: false, value: result.value.events };
-    isCatchingUp = false;
-    return reader.next();
-  };
-  return {
-    isCatchingUp: () => isCatchingUp,
-    next() {
-      if (begins !== undefined) {
-        const value = begins;
-        begins = undefined;
-        return Promise.resolve({ done: false, value });
-      }
-      return isCatchingUp ? nextOfLog() : reader.next();
-    },
-    return() {
-      ended();
-      return Promise.resolve({ done: true, value: undefined });
-    },
-  };
-}
-
-interface Pieces {
-  isCatchingUp(): boolean;
-  next(): Promise<IteratorResult<Uint8Array>>;
-  return(): Promise<IteratorResult<Uint8Array>>;
-}
-
-/** The same pieces; while they come from the log, `cut` aborts when nobody has asked for the next one for a while. */
-function hurried(pieces: Pieces, { stallMs, cut }: { readonly stallMs: number; readonly cut: AbortController }): AsyncIterableIterator<Uint8Array> {
-  let stalled: NodeJS.Timeout | undefined;
-  const stream: AsyncIterableIterator<Uint8Array> = {
-    [Symbol.asyncIterator]: () => stream,
-    next: () => {
-      clearTimeout(stalled);
-      if (!pieces.isCatchingUp()) return pieces.next();
-      return pieces.next().then((result) => {
-        if (result.done !== true && pieces.isCatchingUp()) stalled = setTimeout(() => { cut.abort(); }, stallMs).unref();
-        return result;
-      });
-    },
-    return: () => {
-      clearTimeout(stalled);
-      return pieces.return();
-    },
-  };
-  return stream;
-}
-
-/** What a reader is told of an error after the beginning. */
-export function endingOf(error: unknown, onError: (error: unknown) => void): Ending {
-  if (error instanceof RequestError) return { code: error.code, text: clientText(error) };
-  if (error instanceof LogUnavailable) return { code: 'unavailable', text: 'the log cannot be read at the moment; connect again, with the last position' };
-  onError(error);
-  return { code: 'internal', text: 'an unexpected error; it has been logged' };
 }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
 import type { RunningRole } from '../../engine/running-role.js';
 import type { Authority, TokenAuthority } from './authority.js';
+import type { Conversation } from './conversation.js';
 import type { ErrorShape } from './error-shape.js';
 import type { ClientErrorCode } from './errors.js';
 import type { Parameter } from './parameter.js';
@@ -40,6 +41,8 @@ export interface AnswerEntry {
   readonly contentType?: string;
   /** Set when the answer is a stream, which is sent piece by piece while the client listens. */
   readonly stream?: true;
+  /** Set when the connection becomes a WebSocket, with status 101 and no body. */
+  readonly webSocket?: true;
   /** Other content types that the client may request with `Accept`. */
   readonly alternatives?: Readonly<Record<string, Alternative>>;
   /** Other statuses with the same schema, each with a description. */
@@ -86,7 +89,7 @@ export interface Endpoint {
  * endpoint names in its own type which of them it takes.
  */
 export interface Served<Ports> extends Endpoint {
-  readonly serve: (ports: Ports) => (params: never, context: never) => Reply | StreamReply | Promise<Reply | StreamReply>;
+  readonly serve: (ports: Ports) => (params: never, context: never) => AnyReply | Promise<AnyReply>;
 }
 
 /** Defines an endpoint and keeps the types of its parameters and its body, for its handler. */
@@ -170,6 +173,16 @@ export interface StreamReply extends ReplyHead {
   readonly finite?: true;
 }
 
+/** An answer by which the connection becomes a WebSocket. The pieces of the stream are whole frames. */
+export interface SocketReply extends ReplyHead {
+  readonly stream: AsyncIterable<Uint8Array>;
+  /** Aborts when the client reads too slowly: its connection is then cut. */
+  readonly cut: AbortSignal;
+  readonly conversation: Conversation;
+}
+
+type AnyReply = Reply | StreamReply | SocketReply;
+
 type Values<P extends Endpoint['parameters']> = { readonly [K in keyof P]: ReturnType<P[K]['parse']> };
 type BodyOf<E> = E extends { readonly body: { readonly parse: (bytes: Buffer) => infer T } } ? { readonly body: T } : unknown;
 type TypeOf<E> = E extends { readonly answer: { readonly alternatives: infer A } } ? { readonly contentType: 'application/json' | keyof A } : unknown;
@@ -181,12 +194,12 @@ export type Params<E extends Endpoint> = Values<E['parameters']> & BodyOf<E> & T
 export type Handle<E extends Endpoint> = (params: Params<E>, context: ContextOf<E>) => ReplyOf<E> | Promise<ReplyOf<E>>;
 type ReplyOf<E extends Endpoint> = E['answer'] extends { readonly stream: true }
   ? StreamReply
-  : E['answer'] extends { readonly alternatives: Readonly<Record<string, { readonly stream: true }>> } ? Reply | StreamReply : Reply;
+  : E['answer'] extends { readonly webSocket: true } ? SocketReply : E['answer'] extends { readonly alternatives: Readonly<Record<string, { readonly stream: true }>> } ? Reply | StreamReply : Reply;
 
 /** An endpoint with its handler, as the application serves it. */
 export interface Route {
   readonly endpoint: Endpoint;
-  readonly handler: (request: ApiRequest) => Reply | StreamReply | Promise<Reply | StreamReply>;
+  readonly handler: (request: ApiRequest) => AnyReply | Promise<AnyReply>;
 }
 
 /** A role that was started and serves endpoints. */

@@ -3,7 +3,7 @@ import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
 
 /** Errors of HTTP and of access, which only the service finds. */
 export type HttpErrorCode = 'missing_token' | 'invalid_token' | 'insufficient_scope' | 'other_site' | 'method_not_allowed'
-  | 'unsupported_media_type' | 'expectation_failed' | 'too_many_streams' | 'rate_limited' | 'request_timeout';
+  | 'unsupported_media_type' | 'expectation_failed' | 'upgrade_required' | 'too_many_streams' | 'rate_limited' | 'request_timeout';
 export type ClientErrorCode = ErrorCode | HttpErrorCode;
 /** An error as clients get it. */
 export type ClientError = RequestError<ClientErrorCode>;
@@ -73,6 +73,7 @@ export const errors: Readonly<Record<ClientErrorCode, ErrorKind>> = {
   body_too_large: kind(413, 'the body is larger than this endpoint takes'),
   unsupported_media_type: kind(415, 'send Content-Type: application/json, uncompressed, in UTF-8'),
   expectation_failed: kind(417, 'the only Expect that is understood is 100-continue; leave the header out'),
+  upgrade_required: kind(426, 'this path speaks WebSocket (RFC 6455, version 13); connect with a client of it'),
   insufficient_balance: kind(422, 'the trader has less than this order, the other open orders and the unsettled fills need together'),
   insufficient_allowance: kind(422, 'the settlement contract may not move what the order needs; approve it'),
   relay_contract_wallet: kind(422, 'contract wallets are not supported: the contracts check signatures of keys only, so send the transaction yourself'),

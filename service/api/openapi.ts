@@ -48,7 +48,10 @@ function operation(endpoint: Endpoint, components: Components): Json {
           },
         }),
     responses: {
-      200: answerOf(endpoint, answer.description, components), ...otherStatuses(endpoint, components),
+      ...answer.webSocket === true
+        ? { 101: { description: answer.description } }
+        : { 200: answerOf(endpoint, answer.description, components) },
+      ...otherStatuses(endpoint, components),
       ...errorResponses(endpoint, components),
     },
   };

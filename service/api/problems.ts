@@ -69,6 +69,9 @@ function jsonOf(value: unknown): string {
   return text.replaceAll(/"\\u0000(-?\d+)\\u0000"/g, '$1');
 }
 
+/** What RFC 9110 (15.5.22) and RFC 6455 (4.4) ask for. */
+const WEB_SOCKET = { 'Upgrade': 'websocket', 'Connection': 'Upgrade', 'Sec-WebSocket-Version': '13' };
+
 function problemHeaders(error: ClientError, challenge: string | undefined): Record<string, string> {
   const headers: Record<string, string> = {};
   const { retryAfterS } = error.extra;
@@ -76,6 +79,7 @@ function problemHeaders(error: ClientError, challenge: string | undefined): Reco
   else if (error.isUnavailable) headers['Retry-After'] = RETRY_AFTER_S;
   if (challenge !== undefined) headers['WWW-Authenticate'] = challenge;
   if (error.code === 'method_not_allowed') headers['Allow'] = String(error.extra['allow']);
+  if (error.code === 'upgrade_required') Object.assign(headers, WEB_SOCKET);
   return headers;
 }
 

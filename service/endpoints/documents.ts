@@ -4,6 +4,7 @@
  */
 import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
 import { Type } from '../../engine/records/schema-types.js';
+import { streamsDocument } from '../../query/streams/asyncapi.js';
 import { defineEndpoint } from '../api/endpoint.js';
 import { ofEveryProcess } from '../api/of-every-process.js';
 
@@ -18,13 +19,36 @@ export const getOpenapi = defineEndpoint({
 
 export const getAsyncapi = defineEndpoint({
   ...ofEveryProcess,
-  id: 'getAsyncapi', path: '/asyncapi.json', summary: 'The fill feed',
-  description: 'The fill feed as an AsyncAPI 3.0 document: Kafka topics with every fill and what became of it. The feed is there where the operators run Kafka.',
+  id: 'getAsyncapi', path: '/asyncapi.json', summary: 'The streams and the fill feed',
+  description: 'An AsyncAPI 3.0 document of the streams, by server-sent events and by WebSocket, and of the fill feed: Kafka topics with every fill and what became of it. '
+    + 'The feed is there where the operators run Kafka.',
   answer: {
     description: 'The document.', schema: Type.Object({ asyncapi: Type.String() }), examples: { document: { asyncapi: '3.0.0' } },
   },
   limit: 'none',
-}, () => answerOnce(asyncapiDocument));
+}, () => answerOnce(asyncapiOfAll));
+
+/** The streams and the fill feed in one document. Throws where both have something of the same name. */
+export function asyncapiOfAll(): object {
+  const [feed, streams] = [asyncapiDocument(), streamsDocument()];
+  const { servers, channels, operations, components } = feed;
+  return {
+    ...feed,
+    info: { ...feed.info, title: 'Prediction exchange: streams and fill feed', description: `${STREAMS} ${feed.info.description}` },
+    servers: both(servers, streams.servers), channels: both(channels, streams.channels), operations: both(operations, streams.operations),
+    components: {
+      messages: both(components.messages, streams.components.messages), schemas: both(components.schemas, streams.components.schemas),
+    },
+  };
+}
+
+const STREAMS = 'The streams tell what happens as it happens, from any position of the history; `docs/streams.md` has examples. The fill feed:';
+
+function both(one: object, other: object): object {
+  const twice = Object.keys(one).filter((name) => Object.hasOwn(other, name));
+  if (twice.length > 0) throw new Error(`the fill feed and the streams both have ${twice.join(', ')}`);
+  return { ...one, ...other };
+}
 
 function answerOnce(write: () => object): () => { readonly body: string } {
   let body: string | undefined;

@@ -10,24 +10,34 @@ import type { StreamConnections } from './connections.js';
 import type { AppEnding } from './ending.js';
 import { addressKey } from './limits.js';
 import type { Observer } from '../status/metrics.js';
+import { pump } from './pump.js';
 import { COMMON_HEADERS } from './security.js';
 import type { Middleware, StepRequest, StepResponse } from './step.js';
+import type { Upgrades } from './upgrades.js';
+import type { WebSockets } from './web-sockets.js';
 
 export interface AnswerParts extends StreamReplyParts {
+  readonly upgrades: Upgrades;
+  readonly webSockets: WebSockets;
   readonly observer: Observer;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
 
 export function answer({ endpoint, handler }: Route, parts: AnswerParts): Middleware {
-  const { clients, ending, observer, now } = parts;
+  const { clients, ending, upgrades, webSockets, observer, now } = parts;
   const ofEndpoint = contentTypeOf(endpoint);
   return async (request, response) => {
+    const head = endpoint.answer.webSocket === true ? upgrades.headOf(request) : undefined;
     const reply = await handler(apiRequest(request, response, clients));
     const contentType = reply.contentType ?? ofEndpoint;
-    if ('stream' in reply) {
-      // How long clients listen says nothing about the service.
-      response.locals.answeredMs = now();
+    // How long clients listen says nothing about the service.
+    if ('stream' in reply) response.locals.answeredMs = now();
+    if ('conversation' in reply) {
+      response.statusCode = 101;
+      response.detachSocket(request.socket);
+      await webSockets.carry(request, head ?? NO_BODY, reply);
+    } else if ('stream' in reply) {
       await sendStream(request, response, { ...reply, contentType }, parts);
     } else send(request, response, { ...await encoded(request, reply), contentType }, ending);
     const { startedMs = 0, answeredMs = now() } = response.locals;
@@ -176,23 +186,6 @@ export async function sendStream(
 export function breakOff({ httpVersion, socket }: StepRequest, response: StepResponse): void {
   if (httpVersion === '1.0') socket.resetAndDestroy();
   response.destroy();
-}
-
-/**
- * Writes the pieces of a stream. Rejects when the source does, and when the signal aborts. Without `await`: an event
- * goes to thousands of streams, and a race with the signal for each piece would cost as much as writing it.
- */
-function pump(source: AsyncIterator<string | Uint8Array>, response: StepResponse, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => { reject(signal.reason as Error); };
-    const write = ({ done, value }: IteratorResult<string | Uint8Array>): void => {
-      if (signal.aborted) return;
-      if (done === true) resolve(); else if (response.write(value)) next(); else response.once('drain', next);
-    };
-    const next = (): void => { if (!signal.aborted) source.next().then(write).catch(reject); };
-    signal.addEventListener('abort', abort);
-    if (signal.aborted) abort(); else next();
-  });
 }
 
 /**

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
 import { RequestError } from '../../engine/records/errors.js';
+import type { pause } from '../../engine/waiting.js';
 import type { Authenticate } from '../access/authenticate.js';
 import type { Endpoint, Route } from '../api/endpoint.js';
 import { answer, ClientSignals, type AnswerParts } from './answer.js';
@@ -18,6 +19,8 @@ import { notEnding, stop } from './ending.js';
 import { answerErrors } from './errors.js';
 import type { Limiters } from './limits.js';
 import type { Observer } from '../status/metrics.js';
+import { Upgrades } from './upgrades.js';
+import { createWebSockets } from './web-sockets.js';
 import type { ErrorMiddleware, RequestLocals, Next, Middleware, StepRequest, StepResponse } from './step.js';
 
 export interface AppOptions {
@@ -46,11 +49,17 @@ export interface AppOptions {
   readonly trustProxy: number;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
+  /** How the application pauses between pings; tests give their own. */
+  readonly pause?: typeof pause;
 }
 
 export interface App {
   /** Answers any request. */
   handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Whether the request, which asks for another protocol, is for a path that speaks it. */
+  isUpgrade(request: IncomingMessage): boolean;
+  /** Answers such a request. `head`: what the client has sent after it. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void;
   /** The open connections of the server. */
   readonly connections: Set<Socket>;
   /** Those of them that carry a stream. */
@@ -63,9 +72,11 @@ export interface App {
 
 /** Builds the application; its routes cannot change later. */
 export function createApp(options: AppOptions): App {
-  const { pages, trustProxy, observer, now } = options;
+  const { pages, trustProxy, observer, now, pause: rest } = options;
   const ending = notEnding();
-  const parts = { clients: new ClientSignals(), ending, streams: new StreamConnections(), observer, now };
+  const [streams, upgrades] = [new StreamConnections(), new Upgrades()];
+  const webSockets = createWebSockets({ ending, streams, now, ...rest && { pause: rest } });
+  const parts = { clients: new ClientSignals(), ending, streams, upgrades, webSockets, observer, now };
   const errors = answerErrors(parts);
 
   const app = express();
@@ -83,19 +94,26 @@ export function createApp(options: AppOptions): App {
   const direct = new Map(options.routes.filter(({ endpoint }) => endpoint.method === 'POST' && !endpoint.path.includes('{'))
     .map((route) => [route.endpoint.path, [client, wellFormed, ...stepsOf(route, options, parts)]]));
 
+  const handle: App['handle'] = (request, response) => {
+    const steps = request.method === 'POST' ? direct.get(request.url ?? '') : undefined;
+    if (steps !== undefined) {
+      runSteps(steps, errors, request, response);
+      return;
+    }
+    const [asked, answered] = [request as StepRequest, response as StepResponse];
+    // Express does not route a target that is not a URL.
+    const unrouted = () => { errors(new RequestError('not_found'), asked, answered, unrouted); };
+    void (app as Middleware)(asked, answered, unrouted);
+  };
+  const socketPaths = new Set(options.routes.filter(({ endpoint }) => endpoint.answer.webSocket === true).map(({ endpoint }) => endpoint.path));
+
   return {
-    connections: new Set(),
-    streams: parts.streams,
-    handle: (request, response) => {
-      const steps = request.method === 'POST' ? direct.get(request.url ?? '') : undefined;
-      if (steps !== undefined) {
-        runSteps(steps, errors, request, response);
-        return;
-      }
-      const [asked, answered] = [request as StepRequest, response as StepResponse];
-      // Express does not route a target that is not a URL.
-      const unrouted = () => { errors(new RequestError('not_found'), asked, answered, unrouted); };
-      void (app as Middleware)(asked, answered, unrouted);
+    connections: new Set(), streams, handle,
+    isUpgrade: ({ method, url = '', headers }) => (
+      method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && socketPaths.has(url.split('?', 1)[0] ?? '')),
+    upgrade: (request, socket, head) => {
+      const response = upgrades.begin(request, socket, head);
+      if (response !== undefined) handle(request, response);
     },
     leave: () => { ending.isLeaving = true; },
     closeConnections: () => { stop(ending); },

@@ -11,6 +11,8 @@ import { CannotStart } from '../../engine/cannot-start.js';
 import type { HostPort } from '../settings.js';
 import type { App } from './app.js';
 import { limitConnections, type ConnectionLimits, type RefusedConnection } from './connections.js';
+import { LINGER_MS } from './ending.js';
+import { requestsThatUpgrade } from './upgrades.js';
 
 export interface ServerLimits extends ConnectionLimits {
   /** Time for a whole request, headers and body, to arrive. */
@@ -28,9 +30,6 @@ export const TIMEOUTS = { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000 }
 /** Limit for all header lines of a request together. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** How long a client may take to read the last answer on its connection. */
-const LINGER_MS = 1_000;
-
 /** A server for the application. It does not listen yet. `refused` is called for each connection beyond the limits. */
 export function createServer(
   app: App, limits: ServerLimits, refused: (connection: RefusedConnection) => void = () => undefined,
@@ -44,9 +43,11 @@ export function createServer(
     noDelay: true,
     // Checked by the application, as expectations are: Node's own answers have no body.
     requireHostHeader: false,
+    IncomingMessage: requestsThatUpgrade(app.isUpgrade),
   }, app.handle);
   limitConnections(server, { limits, streams: app.streams, refused });
   server.on('checkExpectation', app.handle);
+  server.on('upgrade', (request, socket: Socket, head) => { app.upgrade(request, socket, head); });
   server.on('clientError', refuseBytes);
   server.on('connect', (_request, socket: Socket) => { endWith(socket, { status: 400, code: 'invalid_request', detail: 'the service is not a proxy' }); });
   server.on('connection', (socket) => {
@@ -119,7 +120,8 @@ export async function closeServer(app: App, server: Server, timeoutMs: number): 
   if (await within(closed.then(() => true), timeoutMs) === undefined) {
     server.getConnections((_, count) => {
       cut = count;
-      server.closeAllConnections();
+      // Those that have become WebSockets are no longer the HTTP server's.
+      for (const socket of app.connections) socket.destroy();
     });
     await closed;
   }

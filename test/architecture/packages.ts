@@ -37,7 +37,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'solc': ['contracts-abi/compile.ts'],
   'swagger-ui-express': ['service/http/docs.ts'],
   'typebox': ['engine/records/schema-types.ts'],
-  'ws': ['command/prices/providers/websocket.ts'],
+  'ws': ['command/prices/providers/websocket.ts', 'service/http/web-sockets.ts'],
 };
 
 const TABLE = 'OWNERS of test/architecture/packages.ts';

@@ -3,7 +3,7 @@ import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
 import { openSession, type OpenSession, type Session } from '../../projections/database.js';
-import type { Statement } from '../../projections/projection.js';
+import type { PreparedStatement } from '../../projections/projection.js';
 import { runProjections } from '../../projections/runner.js';
 import { createReadModels } from '../../projections/schema.js';
 import { appendAll } from '../support/log-records.js';
@@ -18,7 +18,7 @@ const STRETCH = 4_000;
 const HISTORY = { seed: 42, markets: 100, traders: 2_000 };
 
 interface Written {
-  readonly statement: Statement;
+  readonly statement: PreparedStatement;
   readonly values: readonly unknown[];
 }
 

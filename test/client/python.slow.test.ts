@@ -1,4 +1,7 @@
-/** The Python client by itself: its own tests, its types, its types of answers against the API's document, and the package that is built of it. */
+/**
+ * The Python client by itself: its own tests, its types, its types of answers against the API's document, and the
+ * package that is built of it.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +27,13 @@ describe('the client in Python', function () {
   });
 
   it('has types that hold, in its sources, examples and tests', async () => {
-    assert.match(await succeeds(['-m', 'mypy', '--cache-dir', directory]), /^Success: no issues found in \d{2,} source files$/m);
+    const output = await succeeds(['-m', 'mypy', '--cache-dir', directory]);
+    assert.match(output, /^Success: no issues found in \d{2,} source files$/m);
+  });
+
+  it('is formatted and linted', async () => {
+    await succeeds(['-m', 'ruff', 'check', '--no-cache']);
+    await succeeds(['-m', 'ruff', 'format', '--check', '--no-cache']);
   });
 
   it('has the types of answers that the API\'s document has', async () => {
@@ -35,11 +44,15 @@ describe('the client in Python', function () {
   });
 
   it('is built into a package that has its types with it, and works from there', async () => {
-    await succeeds(['-m', 'pip', 'wheel', '--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--wheel-dir', directory, '.']);
+    const offline = ['--quiet', '--no-deps', '--no-build-isolation', '--no-index'];
+    await succeeds(['-m', 'pip', 'wheel', ...offline, '--wheel-dir', directory, '.']);
     const wheels = (await readdir(directory)).filter((name) => name.endsWith('.whl'));
     assert.deepEqual(wheels, ['prediction_exchange-0.1.0-py3-none-any.whl']);
-    const program = 'import sys, zipfile; sys.path.insert(0, sys.argv[1]); import prediction_exchange as p; print(p.__file__, len(p.__all__)); '
-      + 'print("prediction_exchange/py.typed" in zipfile.ZipFile(sys.argv[1]).namelist())';
+    const program = [
+      'import sys, zipfile', 'sys.path.insert(0, sys.argv[1])', 'import prediction_exchange as client',
+      'print(client.__file__, len(client.__all__))',
+      'print("prediction_exchange/py.typed" in zipfile.ZipFile(sys.argv[1]).namelist())',
+    ].join('\n');
     const output = await succeeds(['-c', program, join(directory, wheels[0]!)], { source: false });
     assert.match(output, /\.whl\/prediction_exchange\/__init__\.py \d+\nTrue\n$/);
   });

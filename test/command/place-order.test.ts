@@ -1,7 +1,7 @@
 /** `POST /api/v1/orders` on a bare engine: answers, repeats, and every refusal in its order. */
 import assert from 'node:assert/strict';
 import { TypedDataEncoder, Wallet, id } from 'ethers';
-import type { Answer } from '../../command/orders/answer.js';
+import type { Reply } from '../../service/api/endpoint.js';
 import { orderTypes } from '../../command/signing/typed-data.js';
 import type { ErrorCode } from '../../engine/records/errors.js';
 import { LogUnavailable } from '../../engine/log/log.js';
@@ -12,7 +12,7 @@ import {
 import { newCommand } from '../support/commands.js';
 
 /** The first answer as a repeat gets it: with what has become of the order since. */
-const repeated = (first: Answer, orderStatus: string): Answer => ({
+const repeated = (first: Reply, orderStatus: string): Reply => ({
   ...first, body: first.body.replace(/}$/, `,"orderStatus":"${orderStatus}"}`), headers: { 'Idempotent-Replayed': 'true' },
 });
 const hashOf = (order: Fields) => TypedDataEncoder.hash(domain, { Order: [...orderTypes.Order] }, order);

@@ -1,6 +1,6 @@
 /** Requests that the replica can answer are not written to the log: repeats, taken and cancelled nonces, closed markets, cancels of closed orders. */
 import assert from 'node:assert/strict';
-import type { Answer } from '../../command/orders/answer.js';
+import type { Reply } from '../../service/api/endpoint.js';
 import { viewOf } from '../../engine/run/view.js';
 import { RequestError } from '../../engine/records/errors.js';
 import {
@@ -10,8 +10,8 @@ import {
 import { newCommand } from '../support/commands.js';
 
 const MANY = 1_000;
-const hashIn = ({ body }: Answer) => (JSON.parse(body) as { orderHash: string }).orderHash;
-const statusIn = ({ body }: Answer) => (JSON.parse(body) as { orderStatus?: string }).orderStatus;
+const hashIn = ({ body }: Reply) => (JSON.parse(body) as { orderHash: string }).orderHash;
+const statusIn = ({ body }: Reply) => (JSON.parse(body) as { orderStatus?: string }).orderStatus;
 const many = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: MANY }, work));
 
 describe('requests that the replica can answer', () => {

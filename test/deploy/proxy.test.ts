@@ -4,9 +4,11 @@ import { RequestError } from '../../engine/records/errors.js';
 import { errors, type ClientErrorCode } from '../../service/api/errors.js';
 import { parseConfig } from '../../service/config.js';
 import { COMMON_HEADERS } from '../../service/http/security.js';
+import type { Endpoint } from '../../service/api/endpoint.js';
 import type { ErrorShape } from '../../service/api/error-shape.js';
 import { streamPrices } from '../../query/price-stream.js';
 import { getStream } from '../../query/streams/get-stream.js';
+import { openWebSocket } from '../../query/streams/open-web-socket.js';
 import { getMetrics } from '../../service/endpoints/health.js';
 import { allEndpoints } from '../../service/endpoints.js';
 import { roleOf } from '../support/role-of.js';
@@ -42,16 +44,18 @@ describe('deploy: the proxy', () => {
     for (const endpoint of allEndpoints) {
       const { method, path } = endpoint;
       const target = path.replaceAll(/\{\w+\}/g, 'BTC');
+      const isStream = ([streamPrices, getStream, openWebSocket] as readonly Endpoint[]).includes(endpoint);
       const refused: Record<string, ClientErrorCode> = {
-        away: method === 'GET' ? 'unavailable' : 'outcome_unknown', busy: endpoint === streamPrices || endpoint === getStream ? 'too_many_streams' : 'rate_limited', too_large: 'body_too_large',
+        away: method === 'GET' ? 'unavailable' : 'outcome_unknown', busy: isStream ? 'too_many_streams' : 'rate_limited', too_large: 'body_too_large',
       };
       for (const [location, code] of Object.entries(refused)) checkRefusal(location, { method, target, code, shape: endpoint.errorShape });
     }
   });
 
   it('limits the requests and the streams of a client, each on its own, as the exchange limits its streams', () => {
-    const [, perClient] = /location ~ \S+stream\$ \{\n {4}limit_conn exchange_streams (\d+);/.exec(server) ?? [];
-    assert.equal(Number(perClient), parseConfig({ HOST: '0.0.0.0', TRUST_PROXY: '1' }).maxPriceStreamsPerAddress);
+    const { maxPriceStreamsPerAddress } = parseConfig({ HOST: '0.0.0.0', TRUST_PROXY: '1' });
+    const perClient = [...server.matchAll(/location [^{]+ \{\n {4}limit_conn exchange_streams (\d+);/g)].map(([, count]) => Number(count));
+    assert.deepEqual(perClient, [maxPriceStreamsPerAddress, maxPriceStreamsPerAddress]);
     assert.match(server, /^ {2}limit_conn exchange_requests \d+;\n {2}limit_conn_status 429;$/m);
     for (const zone of ['exchange_requests', 'exchange_streams']) assert.match(routes, new RegExp(`^limit_conn_zone \\$exchange_client zone=${zone}:`, 'm'));
   });
@@ -80,8 +84,16 @@ describe('deploy: the proxy', () => {
     assert.match(server, new RegExp(`location = ${getMetrics.path} \\{\\s+return 404;`));
   });
 
+  it('passes the upgrade of a WebSocket on, and of nothing else', () => {
+    const [, location = ''] = new RegExp(`location = ${openWebSocket.path} \\{([^}]+)\\}`).exec(server) ?? [];
+    assert.match(location, /proxy_set_header Upgrade \$http_upgrade;\s+proxy_set_header Connection \$exchange_connection;/);
+    assert.deepEqual(['websocket', 'WebSocket', 'h2c', ''].map((asked) => mapped('exchange_connection', asked)), ['upgrade', 'upgrade', '', '']);
+    // A location that sets one header takes none of the server's own.
+    for (const [line] of server.matchAll(/^ {2}proxy_set_header (?!Connection).+;$/gm)) assert.ok(location.includes(line.trim()), line);
+  });
+
   it('lets a client not choose its own address', () => {
-    assert.match(server, /proxy_set_header X-Forwarded-For \$remote_addr;/);
+    assert.match(server, /^ {2}proxy_set_header X-Forwarded-For \$remote_addr;$/m);
   });
 });
 
@@ -94,7 +106,7 @@ function wanted(method: string, target: string): string {
 function mapped(variable: string, value: string): string {
   const [, body = ''] = new RegExp(`map [^{]*\\$${variable} \\{\\n(.*?)\\n\\}`, 's').exec(routes) ?? [];
   const rows = [...body.matchAll(/^ {2}("[^"]*"|\S+)\s+(.*);$/gm)].map(([, key = '', result = '']) => [unquoted(key), unquoted(result)] as const);
-  const row = rows.find(([key]) => key === value) ?? rows.find(([key]) => key.startsWith('~') && new RegExp(key.slice(1)).test(value)) ?? rows.find(([key]) => key === 'default');
+  const row = rows.find(([key]) => key === value) ?? rows.find(([key]) => key.startsWith('~') && patternOf(key).test(value)) ?? rows.find(([key]) => key === 'default');
   assert.ok(row !== undefined, `nothing for ${value} in the map of ${variable}`);
   return row[1];
 }
@@ -123,6 +135,11 @@ function checkRefusal(location: string, { method, target, code, shape }: Refused
   assert.match(body, new RegExp(`include /etc/nginx/exchange/refusal.conf;[^]*return ${expected.status} \\$exchange_error;`), what);
   const [, errorPage] = new RegExp(`error_page ([\\d ]+) = @${location};`).exec(server) ?? [];
   assert.ok(errorPage !== undefined, what);
+}
+
+/** `~*` takes letters of any case. */
+function patternOf(key: string): RegExp {
+  return key.startsWith('~*') ? new RegExp(key.slice(2), 'i') : new RegExp(key.slice(1));
 }
 
 function unquoted(text: string): string {

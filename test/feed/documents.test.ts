@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv } from 'ajv';
 import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
 import { encodedExamples, exampleMessages } from '../../command/feed/documents/examples.js';
 import {
@@ -14,37 +13,9 @@ import { decodeMessage, encodeMessage, type SequencedMessage } from '../../comma
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import { createSignedEncoder, type SignedFillMatched } from '../../command/feed/signed-fills.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
+import { asyncapiFaults } from '../support/asyncapi-faults.js';
 import { feedHistory } from '../support/feed-history.js';
 import { appendAll } from '../support/log-records.js';
-
-/** The rules of AsyncAPI 3.0, by the specification's own JSON Schemas. */
-const SCHEMA = createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0-without-$id.json') as object;
-
-let compiled: ValidateFunction | undefined;
-
-/** One line per fault of the document. A reference that leads nowhere in it is a fault, too. */
-function asyncapiFaults(document: object): string[] {
-  compiled ??= new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(SCHEMA);
-  const validate = compiled;
-  validate(document);
-  const faults = (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`);
-  return [...new Set([...faults, ...lostReferences(document, document)])];
-}
-
-function lostReferences(part: unknown, document: object): string[] {
-  if (typeof part !== 'object' || part === null) return [];
-  return Object.entries(part).flatMap(([key, value]) => {
-    if (key !== '$ref') return lostReferences(value, document);
-    return typeof value === 'string' && target(value, document) !== undefined ? [] : [`${String(value)} leads nowhere`];
-  });
-}
-
-/** What a reference within the document means; undefined if it leads nowhere. */
-function target(reference: string, document: object): unknown {
-  const [file, ...path] = reference.split('/');
-  if (file !== '#') return undefined;
-  return path.reduce<unknown>((part, name) => typeof part === 'object' && part !== null ? (part as Record<string, unknown>)[name] : undefined, document);
-}
 
 type Json = Record<string, unknown>;
 

@@ -29,14 +29,17 @@ describe('service: OpenAPI document for tools', () => {
   it('has nothing that the recommended rules find', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const findings = await lintFromString({ source: JSON.stringify(document), absoluteRef: 'openapi.json', config });
-    assert.deepEqual(findings.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer}: ${message}`), []);
+    assert.deepEqual(findings.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`), [
+      // A request for a WebSocket that goes well is answered with 101.
+      'operation-2xx-response #/paths/~1api~1v1~1ws/get/responses',
+    ]);
   });
 
   it('would be found out', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const spoilt = { ...document, components: { ...document.components, schemas: { ...document.components.schemas, Unused: { type: 'string' } } } };
     const findings = await lintFromString({ source: JSON.stringify(spoilt), absoluteRef: 'openapi.json', config });
-    assert.deepEqual(findings.map(({ ruleId }) => ruleId), ['no-unused-components']);
+    assert.deepEqual(findings.map(({ ruleId }) => ruleId).filter((ruleId) => ruleId !== 'operation-2xx-response'), ['no-unused-components']);
   });
 
   it('names the resources, and refers to them', () => {

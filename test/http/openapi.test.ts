@@ -1,12 +1,12 @@
 /** The OpenAPI document: the whole table and nothing else, with examples that match their schemas. */
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { errors, type ClientErrorCode } from '../../service/api/errors.js';
 import { errorsOf } from '../../service/api/endpoint.js';
 import { allEndpoints } from '../../service/endpoints.js';
 import { Configuration } from '../../service/endpoints/config.js';
+import { asyncapiOfAll } from '../../service/endpoints/documents.js';
 import { openapiDocument } from '../../service/api/openapi.js';
 import { Problem, problemExample, problemOf, problemType } from '../../service/api/problems.js';
 import { startShell } from '../support/shell.js';
@@ -46,7 +46,7 @@ describe('service: OpenAPI document', () => {
       'GET /api/v1/prices/{asset}', 'GET /api/v1/prices/{asset}/candles', 'GET /api/v1/prices/{asset}/history', 'GET /api/v1/prices/{asset}/stream', 'GET /api/v1/quick-markets/{asset}',
       'GET /api/v1/quick-markets/{asset}/history', 'GET /api/v1/resolution/{marketId}',
       'GET /api/v1/settlements/{txHash}', 'GET /api/v1/stats/{marketId}', 'GET /api/v1/status', 'GET /api/v1/stream', 'GET /api/v1/ticker/{marketId}', 'GET /api/v1/trades/{marketId}', 'GET /api/v1/users/{address}/account', 'GET /api/v1/users/{address}/activity',
-      'GET /api/v1/users/{address}/nonces', 'GET /api/v1/users/{address}/orders', 'GET /api/v1/users/{address}/positions', 'GET /asyncapi.json', 'GET /health/live', 'GET /health/ready', 'GET /metrics',
+      'GET /api/v1/users/{address}/nonces', 'GET /api/v1/users/{address}/orders', 'GET /api/v1/users/{address}/positions', 'GET /api/v1/ws', 'GET /asyncapi.json', 'GET /health/live', 'GET /health/ready', 'GET /metrics',
       'GET /openapi.json', 'POST /api/v1/orders', 'POST /api/v1/orders/batch', 'POST /api/v1/orders/cancel', 'POST /api/v1/orders/cancel-after',
       'POST /api/v1/orders/cancel-all', 'POST /api/v1/orders/check',
       'POST /api/v1/orders/{hash}/reduce', 'POST /api/v1/positions/{marketId}/sync',
@@ -62,7 +62,7 @@ describe('service: OpenAPI document', () => {
     const served = JSON.parse((await once(shell.port, 'GET', '/openapi.json')).body) as Document;
     assert.equal(served.openapi, '3.1.0');
     assert.deepEqual(served.paths, document.paths);
-    assert.deepEqual(JSON.parse((await once(shell.port, 'GET', '/asyncapi.json')).body), asyncapiDocument());
+    assert.deepEqual(JSON.parse((await once(shell.port, 'GET', '/asyncapi.json')).body), asyncapiOfAll());
     for (const { path, method, operation } of operations) {
       const body = operation.requestBody === undefined ? {} : { body: '{}' };
       await once(shell.port, method.toUpperCase(), path.replaceAll(/\{\w+\}/g, 'x'), body);
@@ -81,7 +81,7 @@ describe('service: OpenAPI document', () => {
 
   it('has an example of every answer and body, each matching its schema', () => {
     for (const { path, operation } of operations) {
-      const contents = [operation.requestBody?.content, operation.responses['200']!.content, operation.responses['503']?.content];
+      const contents = [operation.requestBody?.content, operation.responses['200']?.content, operation.responses['503']?.content];
       for (const [type, { schema, examples = {} }] of contents.flatMap((content) => Object.entries<Content>(content ?? {}))) {
         if (type === 'application/x-ndjson' || type === 'application/problem+json') continue;
         assert.ok(Object.keys(examples).length > 0, path);

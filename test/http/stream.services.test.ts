@@ -3,104 +3,59 @@ import assert from 'node:assert/strict';
 import pg from 'pg';
 import type { Log } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
-import { createBell, pause } from '../../engine/waiting.js';
-import type { ProjectionRun } from '../../projections/runner.js';
-import { openReadModels, type Database } from '../../query/database.js';
+import { openReadModels } from '../../query/database.js';
 import { createPlaces } from '../../query/places.js';
-import { getStream } from '../../query/streams/get-stream.js';
-import { createStreams, type StreamOptions, type Streams } from '../../query/streams/streams.js';
+import type { StreamOptions, Streams } from '../../query/streams/streams.js';
 import { closeServer } from '../../service/http/server.js';
 import { testDatabase } from '../support/postgres.js';
-import { appendOutcomes, logOf, outcomesOf, randomOutcomes, startWorker } from '../support/projected.js';
+import { logOf, outcomesOf, randomOutcomes, startWorker } from '../support/projected.js';
 import { createDice, traderAddress } from '../support/random-commands.js';
-import { startShell, type RunningShell } from '../support/shell.js';
-import { connectStream, createKeeper, type Connecting, type Kept, type StreamClient } from '../support/stream-client.js';
+import type { RunningShell } from '../support/shell.js';
+import { followBySocket, type Follower } from '../support/socket-client.js';
+import { connectStream, createKeeper, type Connecting, type Kept } from '../support/stream-client.js';
+import { AT, cancel, hash, opened, rest, streamWorld, type StreamWorld } from '../support/stream-world.js';
 import { until } from '../support/until.js';
 
-const AT = 1_700_000_000_000;
 const SEED = Number(process.env['STREAM_SEED'] ?? 3);
 
-const hash = (n: number) => `0x${n.toString(16).padStart(64, '0')}`;
-
-const opened = (marketId: string, question = 'Will it rain?') => ({
-  type: 'MarketOpened', v: 2, marketId, question, description: '', category: 'general', contractAddress: traderAddress(99), maker: traderAddress(98),
-  expiration: 1_900_000_000, chainId: 1, marketKind: 'standard', quick: null,
-} as const);
-
-const terms = (number: number, marketId: string) => (
-  { v: 1, orderHash: hash(0xf000 + number), orderNumber: number, marketId, side: 0, outcome: 0, price: 500_000 } as const);
-
-const rest = (number: number, marketId: string, size: number) => [
-  { ...terms(number, marketId), type: 'OrderAccepted', trader: traderAddress(1), size: String(size), nonce: String(number), expiration: '1800000000' } as const,
-  { ...terms(number, marketId), type: 'OrderRested', size: String(size) } as const,
-];
-
-const cancel = (number: number, marketId: string, size: number) => [
-  { ...terms(number, marketId), type: 'OrderCancelled', remaining: String(size), rested: String(size), reason: 'user' } as const];
-
 describe('service: the stream', () => {
-  let url: string;
-  let drop: () => Promise<void>;
-  let log: Log;
-  let db: Database;
-  let worker: ProjectionRun;
+  let world: StreamWorld;
   let streams: Streams;
   let shell: RunningShell;
-  let length = 0;
-  const stop = new AbortController();
-  const beats = createBell();
-  const clients: StreamClient[] = [];
+  let stop: () => Promise<void>;
+  const clients: { leave(): void }[] = [];
 
-  before(async () => {
-    ({ url, drop } = await testDatabase());
-    log = await logOf([]);
-    worker = startWorker({ url, log, freshnessMs: 0, signal: stop.signal });
-    await append(...outcomesOf(AT, []));
-    await until('the read models exist', () => worker.position() > 0 || undefined);
-    db = await openReadModels({ url });
-  });
+  before(async () => { world = await streamWorld(); });
   afterEach(async () => {
     for (const client of clients.splice(0)) client.leave();
-    await shell.stop();
-    await streams.close();
+    await stop();
   });
-  after(async () => {
-    stop.abort();
-    await worker.done;
-    await db.close();
-    await drop();
-  });
+  after(() => world.close());
 
-  const append = async (...outcomes: CommandOutcome[]) => {
-    await appendOutcomes(log, outcomes);
-    length += outcomes.length;
-  };
-  const start = async (options: Partial<StreamOptions> = {}) => {
-    streams = createStreams({
-      log, db, places: createPlaces('streams', { streams: 100, perAddress: 0 }), assets: ['BTC', 'ETH'], onError: (error) => { throw error; },
-      pause: async (ms, signal) => { await (ms === 15_000 ? beats.wait(signal!, 60_000) : pause(ms, signal)); }, ...options,
-    });
-    shell = await startShell({ handlers: { getStream: getStream.serve({ streams }) } });
-  };
+  const start = async (options: Partial<StreamOptions> = {}) => { ({ streams, shell, stop } = await world.serve(options)); };
   const open = async (query: string, more: Partial<Connecting> = {}) => {
     const client = await connectStream({ port: shell.port, query, ...more });
     clients.push(client);
     return client;
   };
+  const append = (...outcomes: CommandOutcome[]) => world.append(...outcomes);
+  const length = () => world.length();
 
-  it('alone keeps what is read at the same position, through kills and restarts', async () => {
-    await start();
-    const outcomes = randomOutcomes(SEED, 500);
-    const scene = await ownScene(await logOf(outcomes), outcomes.length);
-    try {
-      await scene.run(createDice(SEED).below);
-    } finally {
-      await scene.close();
-    }
-  });
+  for (const [transport, connect] of [['server-sent events', connectStream], ['WebSocket', followBySocket]] as const) {
+    it(`alone keeps what is read at the same position, through kills and restarts, by ${transport}`, async () => {
+      await start();
+      const outcomes = randomOutcomes(SEED, 500);
+      const scene = await ownScene(await logOf(outcomes), outcomes.length, connect);
+      try {
+        await scene.run(createDice(SEED).below);
+      } finally {
+        await scene.close();
+      }
+    });
+  }
 
   /** A log that grows to the given one, with its own read models, streams and readers. */
-  const ownScene = async (whole: Log, count: number) => {
+  const ownScene = async (whole: Log, count: number, connect: (connecting: Connecting) => Promise<Follower>) => {
     const records = await readAll(whole, count);
     const growing = await logOf([]);
     const database = await testDatabase();
@@ -113,13 +68,17 @@ describe('service: the stream', () => {
     const query = [
       ...markets.flatMap((id) => [`book:${id}`, `trades:${id}`]), ...[0, 1, 2, 3].map((n) => `orders:${traderAddress(n)}`), 'prices:BTC', 'prices:ETH', 'markets',
     ].join();
+    const follow = async (more: Omit<Connecting, 'port' | 'query'>): Promise<Follower> => {
+      const client = await connect({ port: shell.port, query: `channels=${query}&from=-1`, ...more });
+      clients.push(client);
+      return client;
+    };
     return {
       async run(below: (n: number) => number) {
-        await shell.stop();
-        await streams.close();
+        await stop();
         await start({ log: growing, db: models });
         const keeper = createKeeper();
-        let client = await open(`channels=${query}&from=-1`, { onData: keeper.take });
+        let client = await follow({ onData: keeper.take });
         let kills = 0;
         for (let end = 40; end < count;) {
           const next = Math.min(count, end + 1 + below(12));
@@ -129,17 +88,16 @@ describe('service: the stream', () => {
           kills += 1;
           if (below(2) === 0) await client.until(() => client.data.length > 0 || kills % 2 === 0);
           if (below(4) === 0) {
-            await shell.stop();
-            await streams.close();
+            await stop();
             await start({ log: growing, db: models });
           } else client.leave();
           await client.ended;
           keeper.reconnect();
-          client = await open(`channels=${query}&from=-1`, { onData: keeper.take, lastEventId: client.lastId() });
+          client = await follow({ onData: keeper.take, lastEventId: client.lastId() });
         }
         assert.ok(kills > 10);
         await client.until(() => {
-          beats.ring();
+          world.beats.ring();
           return Number(client.lastId()) === count - 1;
         });
         await models.waitForPosition(count - 1, { timeoutMs: 30_000 });
@@ -156,13 +114,13 @@ describe('service: the stream', () => {
 
   it('begins with a snapshot and its position, and then has each change', async () => {
     await start();
-    const [market, from] = [hash(0xaa), length];
+    const [market, from] = [hash(0xaa), length()];
     await append(...outcomesOf(AT, [opened(market)], rest(from + 1, market, 100), rest(from + 2, market, 50)));
-    await db.waitForPosition(length - 1, { timeoutMs: 30_000 });
+    await world.caughtUp();
     const client = await open(`channels=book:${market.toUpperCase().replace('0X', '0x')},trades:${market}`);
-    assert.equal(client.response.headers['x-log-position'], String(length - 1));
+    assert.equal(client.response.headers['x-log-position'], String(length() - 1));
     assert.equal(client.response.headers['content-type'], 'text/event-stream; charset=utf-8');
-    await client.until(() => client.lastId() === String(length - 1));
+    await client.until(() => client.lastId() === String(length() - 1));
     await append(...outcomesOf(AT, cancel(from + 1, market, 100)));
     await client.until(() => client.data.length === 2);
     assert.deepEqual(client.data.map((text) => JSON.parse(text) as unknown), [
@@ -184,11 +142,11 @@ describe('service: the stream', () => {
   it('tells the position at each heartbeat', async () => {
     await start();
     const client = await open('channels=markets');
-    await client.until(() => client.lastId() === String(length - 1));
+    await client.until(() => client.lastId() === String(length() - 1));
     await append(...outcomesOf(AT, []));
     await client.until(() => {
-      beats.ring();
-      return client.lastId() === String(length - 1);
+      world.beats.ring();
+      return client.lastId() === String(length() - 1);
     });
     assert.deepEqual(client.data, []);
     assert.ok(client.text().startsWith('retry: 2000\n\n'));
@@ -201,7 +159,7 @@ describe('service: the stream', () => {
     for (let n = 0; streams.cutOff() === 0; n++) {
       assert.ok(n < 200, 'it was never cut off');
       await append(...outcomesOf(AT, [opened(hash(0x1000 + n), 'x'.repeat(400_000))]));
-      await reading.until(() => reading.lastId() === String(length - 1));
+      await reading.until(() => reading.lastId() === String(length() - 1));
     }
     deaf.response.resume();
     assert.equal(await deaf.ended, true);
@@ -211,14 +169,14 @@ describe('service: the stream', () => {
     assert.deepEqual([streams.open(), streams.cutOff(), reading.response.complete], [1, 1, false]);
     // It goes on where it was.
     const again = await open('channels=markets&from=-1', { lastEventId: deaf.lastId() });
-    await again.until(() => again.lastId() === String(length - 1));
+    await again.until(() => again.lastId() === String(length() - 1));
     assert.deepEqual(deaf.data.slice(0, -1).concat(again.data), reading.data);
   });
 
   it('ends whole when the service stops', async () => {
     await start();
     const client = await open('channels=markets');
-    await client.until(() => client.lastId() === String(length - 1));
+    await client.until(() => client.lastId() === String(length() - 1));
     assert.equal(await closeServer(shell.app, shell.server, 60_000), 0);
     assert.deepEqual([await client.ended, streams.open()], [true, 0]);
   });

@@ -310,20 +310,20 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
   {
     name: 'sizes of 2^64-1 and sums beyond 2^63 are exact',
     history: [
-      [], ...[1, 3].map((n) => [accepted(n, ALICE, HUGE), rested(n, HUGE)]),
-      ...[1, 3].map((n) => [accepted(n + 1, BOB, { side: 1, size: UINT64_MAX, price: 1 }), matched({
-        fill: (n - 1) / 2, makerNumber: n, takerNumber: n + 1, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })]),
+      [], ...[1, 2].map((n) => [accepted(n, ALICE, HUGE), rested(n, HUGE)]),
+      ...[1, 2].map((n) => [accepted(n + 2, BOB, { side: 1, size: UINT64_MAX, price: 1 }), matched({
+        fill: n - 1, makerNumber: n, takerNumber: n + 2, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })]),
       [0, 1].map((n) => settled(matched({
-        fill: n, makerNumber: 2 * n + 1, takerNumber: 2 * n + 2, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })))],
+        fill: n, makerNumber: n + 1, takerNumber: n + 3, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })))],
     rows: {
-      orders: [1, 3].flatMap((n) => [
-        orderRow(n, ALICE, { size: UINT64_MAX, remaining: '1', price: 999_999, placed_at_ms: at((n + 1) / 2) }),
-        orderRow(n + 1, BOB, { side: 1, price: 1, size: UINT64_MAX, remaining: '1', placed_at_ms: at((n + 5) / 2) }),
-      ]),
+      orders: [
+        ...[1, 2].map((n) => orderRow(n, ALICE, { size: UINT64_MAX, remaining: '1', price: 999_999 })),
+        ...[3, 4].map((n) => orderRow(n, BOB, { side: 1, price: 1, size: UINT64_MAX, remaining: '1' })),
+      ],
       levels: [level({ price: 999_999, size: '2' })], books: [book(4)],
       trades: [0, 1].map((n) => trade({
-        number: String(n), price: 999_999, size: '18446744073709551614', cost: '18446725626965477906', maker_number: String(2 * n + 1),
-        taker_number: String(2 * n + 2), position: String(n + 3), at_ms: at(n + 3),
+        number: String(n), price: 999_999, size: '18446744073709551614', cost: '18446725626965477906', maker_number: String(n + 1),
+        taker_number: String(n + 3), position: String(n + 3), at_ms: at(n + 3),
         settlement: 2, tx_hash: TX, settled_position: '5', settled_at_ms: at(5) })),
       ...volumes('36893451253930955812', '2'),
       positions: [position(ALICE, ['36893488147419103228', '36893451253930955812']), position(BOB, ['-36893488147419103228', '0'])],

@@ -15,7 +15,9 @@ const history: Event[][] = [
   [each.MarketOpened], [each.OrderAccepted, each.OrderRested],
   [each.OrderReduced],
   [{ ...each.OrderAccepted, orderHash: `0x${'02'.padStart(64, '0')}`, orderNumber: 2, side: 1, trader: subject.bob }, each.FillMatched],
-  [each.SettlementSubmitted], [each.SharesTransferred], [each.PositionRedeemed], [each.ResolutionProposed],
+  [each.SettlementSubmitted], [{ ...each.FillMatched, fill: 77, size: '1' }], [{ ...each.FillFailed, fill: 77, size: '1' }],
+  Array.from({ length: 16 }, (_, n): Event => ({ ...each.OrderRested, price: 1_000 + n })),
+  [each.SharesTransferred], [each.PositionRedeemed], [each.ResolutionProposed],
   [each.RelayRequested], [each.PriceRecorded],
   [{ ...each.MarketOpened, marketId: `0x${'ab'.repeat(32)}`, quick: { asset: 'BTC', startTime: 1_800_000_000 - 900, endTime: 1_800_000_000 } }],
 ];

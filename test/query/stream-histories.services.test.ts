@@ -5,15 +5,20 @@ import type { Log } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { openReadModels, type Database } from '../../query/database.js';
 import { orderbook } from '../../query/orders/orderbook.js';
-import { beginAt, type CatchUpParts, type Wanted } from '../../query/streams/catch-up.js';
+import { beginAt, catchUpParts, type Wanted } from '../../query/streams/catch-up.js';
 import { channelsOf, type Channel } from '../../query/streams/channel.js';
 import { createChannels, emptyOpening } from '../../query/streams/channels.js';
 import { createHub, type Reader } from '../../query/streams/hub.js';
 import { messageSchemas } from '../../query/streams/message-fields.js';
-import { createTurns } from '../../query/turns.js';
+import { openWebSocket } from '../../query/streams/open-web-socket.js';
+import { createStreams } from '../../query/streams/streams.js';
+import { createPlaces } from '../../query/places.js';
 import { testDatabase } from '../support/postgres.js';
+import { textsIn } from '../support/frames.js';
 import { appendOutcomes, logOf, projectTo, randomOutcomes } from '../support/projected.js';
 import { traderAddress } from '../support/random-commands.js';
+import { startShell } from '../support/shell.js';
+import { connectSocket } from '../support/socket-client.js';
 
 /** A longer search: STREAM_SEEDS=20 STREAM_LENGTH=2000. */
 const SEEDS = Number(process.env['STREAM_SEEDS'] ?? 2);
@@ -56,7 +61,7 @@ describe('query: streams of random histories', () => {
       const hub = createHub({ log, onError: (error) => { throw error; } });
       const texts: string[] = [];
       const reader = collector(texts);
-      const parts: CatchUpParts = { hub, log, db, turns: createTurns(1), opening: createTurns(2) };
+      const parts = catchUpParts({ hub, log, db });
       const { first, deliveries, leave } = await beginAt(parts, { ...wanted, signal: SIGNAL }, reader);
       if (first !== undefined) reader.take(first);
       for await (const delivery of deliveries) reader.take(delivery);
@@ -91,13 +96,30 @@ describe('query: streams of random histories', () => {
     it('are the same after every position', async () => {
       for (let from = 0; from < outcomes.length; from += SEEDS > 2 ? 1 : 3) {
         const own = channels.filter((_, i) => (i + from) % 3 === 0);
-        const names = new Set(own.map(({ name }) => name));
-        const wanted = all.filter((text) => {
-          const { channel, position } = JSON.parse(text) as Told;
-          return names.has(channel) && position > from;
-        });
-        assert.deepEqual(withoutMore(await messages({ channels: own, from })), wanted, `after ${from}`);
+        assert.deepEqual(withoutMore(await messages({ channels: own, from })), messagesAfter(all, from, namesOf(own)), `after ${from}`);
       }
+    });
+
+    it('are the same by WebSocket, after every position, whatever else the connection has', async () => {
+      const streams = createStreams({
+        log, db, places: createPlaces('streams', { streams: 10, perAddress: 0 }), assets: ['BTC', 'ETH'], onError: (error) => { throw error; },
+      });
+      const shell = await startShell({ handlers: { openWebSocket: openWebSocket.serve({ streams }) } });
+      for (let from = -1; from < outcomes.length; from += SEEDS > 2 ? 1 : 3) {
+        const client = await connectSocket({ port: shell.port });
+        const parts = [0, 1, 2].map((part) => ({
+          from: Math.min(from + part, outcomes.length - 1), names: namesOf(channels.filter((_, i) => (i + from + 1) % 4 === part)),
+        }));
+        for (const part of parts) client.ask({ type: 'subscribe', channels: [...part.names], from: part.from });
+        await client.until(() => client.answers.length === 3 && client.isAtPresent());
+        client.leave();
+        for (const part of parts) {
+          const told = client.data.filter((text) => part.names.has((JSON.parse(text) as Told).channel));
+          assert.deepEqual(withoutMore(told), messagesAfter(all, part.from, part.names), `after ${part.from}`);
+        }
+      }
+      await streams.close();
+      await shell.stop();
     });
 
     it('begin with the book that is read at the same position', async () => {
@@ -115,14 +137,15 @@ describe('query: streams of random histories', () => {
     it('go on from the log to what comes, wherever a reader joins', async () => {
       const growing = await logOf(outcomes.slice(0, LENGTH / 2));
       const hub = createHub({ log: growing, onError: (error) => { throw error; } });
-      const parts: CatchUpParts = { hub, log: growing, db, turns: createTurns(1), opening: createTurns(2) };
+      const parts = catchUpParts({ hub, log: growing, db });
       const readers: { readonly from: number; readonly own: readonly Channel[]; readonly texts: string[]; leave(): void }[] = [];
       for (let end = LENGTH / 2; end < LENGTH; end += 7) {
         const from = end % 2 === 0 ? end - 1 - end % 31 : -1;
         const own = channels.filter((_, i) => (i + end) % 3 !== 0);
         const texts: string[] = [];
         const reader = collector(texts);
-        const { deliveries, leave } = await beginAt(parts, { channels: own, from, signal: SIGNAL }, reader);
+        const { first, deliveries, leave } = await beginAt(parts, { channels: own, from, signal: SIGNAL }, reader);
+        if (first !== undefined) reader.take(first);
         const read = (async () => { for await (const delivery of deliveries) reader.take(delivery); })();
         // While the reader comes nearer, the log grows.
         await appendOutcomes(growing, outcomes.slice(end, end + 7));
@@ -133,16 +156,38 @@ describe('query: streams of random histories', () => {
       await Promise.all(pending.splice(0));
       await hub.reached(LENGTH - 1, 10_000);
       for (const { from, own, texts, leave } of readers) {
-        const names = new Set(own.map(({ name }) => name));
-        assert.deepEqual(withoutMore(texts), all.filter((text) => {
-          const { channel, position } = JSON.parse(text) as Told;
-          return names.has(channel) && position > from;
-        }), `after ${from}`);
+        assert.deepEqual(withoutMore(texts), messagesAfter(all, from, namesOf(own)), `after ${from}`);
         leave();
       }
       await hub.close();
     });
     const pending: Promise<void>[] = [];
+
+    it('are the same for who comes back while the hub has them, which asks nobody', async () => {
+      const growing = await logOf(outcomes.slice(0, LENGTH / 2));
+      const hub = createHub({ log: growing, onError: (error) => { throw error; } });
+      const parts = catchUpParts({ hub, log: growing, db });
+      const first = await beginAt(parts, { channels, from: -1, signal: SIGNAL }, collector([]));
+      for await (const { messages: some } of first.deliveries) assert.ok(some.length > 0);
+      await appendOutcomes(growing, outcomes.slice(LENGTH / 2));
+      await hub.reached(LENGTH - 1, 10_000);
+      const nobody = { rows: () => assert.fail(), position: () => assert.fail(), waitForPosition: () => assert.fail() };
+      for (let from = LENGTH / 2 - 1; from < LENGTH; from += SEEDS > 2 ? 1 : 3) {
+        const own = channels.filter((_, i) => (i + from) % 3 !== 0);
+        const names = new Set(own.map(({ name }) => name));
+        const texts: string[] = [];
+        const reader = collector(texts);
+        const back = await beginAt({ ...parts, db: nobody }, { channels: own, from, signal: SIGNAL }, reader);
+        if (back.first !== undefined) reader.take(back.first);
+        assert.deepEqual(withoutMore(texts), all.filter((text) => {
+          const { channel, position } = JSON.parse(text) as Told;
+          return names.has(channel) && position > from;
+        }), `after ${from}`);
+        back.leave();
+      }
+      first.leave();
+      await hub.close();
+    });
 
     it('say with each message whether the position has another one', async () => {
       const told = (await messages({ channels, from: -1 })).map((text) => JSON.parse(text) as Told);
@@ -182,10 +227,22 @@ function toldBy(outcomes: readonly CommandOutcome[], channels: readonly Channel[
 
 function collector(texts: string[]): Reader {
   return {
-    take: ({ frames }) => { texts.push(...frames.map((frame) => frame.toString())); },
+    take: ({ frames }) => { texts.push(...textsIn(frames)); },
     beat: () => undefined,
     end: ({ text }) => { throw new Error(text); },
   };
+}
+
+function namesOf(channels: readonly Channel[]): ReadonlySet<string> {
+  return new Set(channels.map(({ name }) => name));
+}
+
+/** Those of the channels after a position. */
+function messagesAfter(all: readonly string[], from: number, names: ReadonlySet<string>): string[] {
+  return all.filter((text) => {
+    const { channel, position } = JSON.parse(text) as Told;
+    return names.has(channel) && position > from;
+  });
 }
 
 function withoutMore(texts: readonly string[]): string[] {

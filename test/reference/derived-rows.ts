@@ -30,8 +30,13 @@ export function referenceCandles(outcomes: readonly CommandOutcome[]): Record<st
       first_fill: String(fills[0]!.fill), last_fill: String(fills.at(-1)!.fill),
     };
   });
+  return rows.sort(byText);
+}
+
+/** The order of `readTables`. */
+function byText(a: object, b: object): number {
   const text = (row: object) => `(${Object.values(row).join()})`;
-  return rows.sort((a, b) => text(a) < text(b) ? -1 : 1);
+  return text(a) < text(b) ? -1 : 1;
 }
 
 /** Of histories whose orders and positions are all in the one market `market`. */
@@ -50,6 +55,7 @@ export function derivedRows(market: string, outcomes: readonly CommandOutcome[],
     chain_volumes: [...new Set(markets.map(({ chainId }) => chainId))].map((chain) => ({ chain_id: String(chain), volume: '0', trades: '0' })),
     market_holders: positions.length === 0 ? [] : [{ market_id: market, holders: String(holders.length) }],
     candles: referenceCandles(outcomes),
+    open_orders: (rows['orders'] ?? []).filter(({ status }) => status === 0).map(({ trader, number, chain_id }) => ({ trader, number, chain_id })).sort(byText),
     unsettled_trades: trades.filter(({ settlement }) => settlement === 0 || settlement === 1)
       .map(({ number, market_id, buyer, seller }) => ({ number, market_id, buyer, seller })),
     failed_trades: trades.filter(({ settlement }) => settlement === 3)

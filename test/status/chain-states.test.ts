@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Report } from '../../engine/report.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
-import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
+import type { SettlementWorkerStatus } from '../../command/settlement/settlement-worker.js';
 import { reading } from '../../engine/state-table.js';
 import { createIndexerState, indexerState, type IndexerState, type IndexerStateParts } from '../../command/indexer/role-state.js';
 import {
@@ -19,7 +19,7 @@ const following: IndexerStatus = {
   lookedAtMs: START_MS + 7_000,
   failures: 0, lastError: undefined, stopped: undefined,
 };
-const settling: SettlementStatus = {
+const settling: SettlementWorkerStatus = {
   transactions: 1, inHand: 3, limited: 0, slow: false, holds: true, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000,
 };
 

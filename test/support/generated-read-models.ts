@@ -4,7 +4,7 @@ import { projections } from '../../projections/catalogue.js';
 import { openSession } from '../../projections/database.js';
 import { tableNames } from '../../projections/projection.js';
 import { createReadModels, grantReader, READ_MODELS } from '../../projections/schema.js';
-import { DERIVE } from './derived-rows.js';
+import { DERIVE } from './derived-tables.js';
 
 export interface Size {
   readonly markets: number;

@@ -19,8 +19,8 @@ export interface PythonProgram {
 }
 
 /**
- * Starts Python in the client's folder. `CLIENT_PYTHON` names a Python with the packages of its requirements; absent: python3. With `source`,
- * programs import the client from its sources.
+ * Starts Python in the client's folder. `CLIENT_PYTHON` names a Python with the packages of its requirements; absent:
+ * python3. With `source`, programs import the client from its sources.
  */
 export function startPython(
   args: readonly string[], { source = true, environment = {}, input }: {
@@ -29,7 +29,10 @@ export function startPython(
 ): PythonProgram {
   const child = spawn(process.env['CLIENT_PYTHON'] ?? 'python3', ['-B', ...args], {
     cwd: PYTHON_CLIENT, stdio: ['pipe', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...source && { PYTHONPATH: 'src' }, PYTHONUTF8: '1', ...environment },
+    env: {
+      PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', PYTHONUTF8: '1',
+      ...source && { PYTHONPATH: 'src' }, ...environment,
+    },
   });
   child.stdin.end(input ?? '');
   const lines: string[] = [];
@@ -44,7 +47,8 @@ export function startPython(
     child.once('error', reject);
     child.once('close', (code) => {
       if (lines.some((line) => /ModuleNotFoundError/.test(line))) {
-        reject(new Error(`CLIENT_PYTHON=$(.ci/python-client) names a Python that has the packages:\n${lines.join('\n')}`));
+        const what = 'CLIENT_PYTHON=$(.ci/python-client) names a Python that has the packages';
+        reject(new Error(`${what}:\n${lines.join('\n')}`));
       } else resolve({ code, output: lines.map((line) => `${line}\n`).join('') });
     });
   });

@@ -4,7 +4,7 @@ import { projections } from '../../projections/catalogue.js';
 import { tableNames } from '../../projections/projection.js';
 import { READ_MODELS } from '../../projections/schema.js';
 import { openReadModels, type Database } from '../../query/database.js';
-import { DERIVE } from './derived-rows.js';
+import { DERIVE } from './derived-tables.js';
 import { exchangeDatabase } from './postgres.js';
 
 export type Row = Readonly<Record<string, unknown>>;

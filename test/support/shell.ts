@@ -9,6 +9,7 @@ import { getUserNonces } from '../../command/relayer/user-nonces.js';
 import type { listEvents } from '../../query/history/list-events.js';
 import type { streamPrices } from '../../query/price-stream.js';
 import type { getStream } from '../../query/streams/get-stream.js';
+import type { openWebSocket } from '../../query/streams/open-web-socket.js';
 import { bind, serve, type Endpoint, type Handle, type Reply, type Route, type Served } from '../../service/api/endpoint.js';
 import { openapiDocument } from '../../service/api/openapi.js';
 import { parseConfig } from '../../service/config.js';
@@ -54,6 +55,7 @@ export interface TestHandlers {
   readonly listEvents: Handle<typeof listEvents>;
   readonly streamPrices: Handle<typeof streamPrices>;
   readonly getStream: Handle<typeof getStream>;
+  readonly openWebSocket: Handle<typeof openWebSocket>;
   readonly getContracts: Handle<typeof getContracts>;
   readonly getMetrics: Handle<typeof getMetrics>;
 }
@@ -105,6 +107,7 @@ export async function startShell({ handlers, app: appOptions, limits, refused }:
   const stop = async () => {
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
+    for (const socket of app.connections) socket.destroy();
     await closed;
   };
   return { app, server, port, routes, answered, failures, stop };

@@ -100,8 +100,13 @@ export class Wire {
 
   /** Bytes received beyond the answers read. */
   get rest(): string {
+    return this.unread.toString();
+  }
+
+  /** The same as bytes. */
+  get unread(): Buffer {
     this.join();
-    return this.received.toString();
+    return this.received;
   }
 
   private join(): void {

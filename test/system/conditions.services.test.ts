@@ -5,7 +5,7 @@ import { openLog } from '../../engine/log/open-log.js';
 import { newCommand } from '../support/commands.js';
 import { alice, cancelHeaders, exchangeStack, lower, signedBody, type ExchangeStack } from '../harness/exchange.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
-import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import { startProxyTo, type UrlProxy } from '../support/proxies.js';
 import { testMachine, type TestMachine } from '../support/test-machine.js';
 import { until } from '../support/until.js';
 
@@ -142,17 +142,15 @@ describe('the exchange on a disk that fills up', () => {
 
 describe('the exchange with a database that is silent', () => {
   let database: TestDatabase;
-  let log: TcpProxy;
+  let log: UrlProxy;
   let machine: TestMachine;
   let exchange: ExchangeStack;
   const lines: string[] = [];
   before(async () => {
     database = await testDatabase();
-    const url = new URL(database.url);
-    log = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
-    url.port = String(log.port);
+    log = await startProxyTo(database.url);
     machine = testMachine();
-    exchange = await exchangeStack({ LOG_URL: url.href, LOG_LEVEL: 'info' }, [], machine, (line) => { lines.push(line); });
+    exchange = await exchangeStack({ LOG_URL: log.url, LOG_LEVEL: 'info' }, [], machine, (line) => { lines.push(line); });
   });
   after(async () => {
     await exchange.close();

@@ -43,6 +43,7 @@ const PAGES: Readonly<Record<string, readonly (readonly [heading: string, printe
   streams: [
     ['A book kept from the stream', ['0']],
     ['A book kept from the stream', ['2000000 2000000']],
+    ['By WebSocket', ['2000000 subscribed unsubscribed']],
   ],
 };
 

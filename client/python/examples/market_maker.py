@@ -1,6 +1,7 @@
 """
-A market maker in about a hundred lines: it quotes both sides of YES around the last price, leans against what it holds, and leaves the book by
-itself when it loses the exchange. It needs shares to sell and stablecoin to buy with: see whole_life.py for how a wallet gets both.
+A market maker in about a hundred lines: it quotes both sides of YES around the last price, leans against what it holds,
+and leaves the book by itself when it loses the exchange. It needs shares to sell and stablecoin to buy with: see
+whole_life.py for how a wallet gets both.
 
     PRIVATE_KEY=0x… python market_maker.py http://127.0.0.1:8080 MARKET_ID
 """
@@ -54,7 +55,8 @@ class MarketMaker:
         channels = [f"orders:{self.exchange.address.lower()}", f"trades:{self.market_id}"]
         async for message in self.exchange.watch(channels):
             if isinstance(message, Gap):
-                await self.begin_anew()
+                async with self.turn:
+                    await self.begin_anew()
                 continue
             self.take(message)
             await self.quote()
@@ -87,7 +89,10 @@ class MarketMaker:
             centre = self.price - self.held * LEAN // 1_000_000
             wanted = {Side.BUY: centre - HALF_SPREAD, Side.SELL: centre + HALF_SPREAD}
             stale = [
-                order_hash for side, quotes in self.quotes.items() for order_hash, price in quotes.items() if abs(price - wanted[side]) > TOLERANCE
+                order_hash
+                for side, quotes in self.quotes.items()
+                for order_hash, price in quotes.items()
+                if abs(price - wanted[side]) > TOLERANCE
             ]
             missing = [side for side, quotes in self.quotes.items() if not set(quotes) - set(stale)]
             try:
@@ -103,8 +108,11 @@ class MarketMaker:
     async def place(self, sides: list[Side], wanted: dict[Side, int]) -> None:
         """Places a quote for each side in one request."""
         prices = {side: min(999_999, max(1, wanted[side])) for side in sides}
-        orders = [Order(self.market_id, side, Outcome.YES, prices[side], SIZE, expires_in=300, post_only=True) for side in sides]
-        for side, result in zip(sides, await self.exchange.place_batch(orders)):
+        orders = [
+            Order(self.market_id, side, Outcome.YES, prices[side], SIZE, expires_in=300, post_only=True)
+            for side in sides
+        ]
+        for side, result in zip(sides, await self.exchange.place_batch(orders), strict=False):
             if isinstance(result, OutcomeUnknown):
                 raise result
             if isinstance(result, Refusal):

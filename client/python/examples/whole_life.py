@@ -1,6 +1,6 @@
 """
-A market from its opening to the payout, by two wallets without gas: the seller splits stablecoin into shares, the buyer buys some of YES, the
-market expires, YES is proposed and settled, and both are paid.
+A market from its opening to the payout, by two wallets without gas: the seller splits stablecoin into shares, the buyer
+buys some of YES, the market expires, YES is proposed and settled, and both are paid.
 
     SELLER_KEY=0x… BUYER_KEY=0x… TOKEN=pex_… python whole_life.py http://127.0.0.1:8080 MARKET_ID
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Callable
+from collections.abc import Callable
 
 from prediction_exchange import Exchange, Gap, Order, Outcome, Patience, Refusal, Relayed, Side, whole
 
@@ -50,7 +50,11 @@ def trade(market_id: str, seller: Exchange, buyer: Exchange) -> None:
     bid = buyer.place(Order(market_id, Side.BUY, Outcome.YES, PRICE, BOUGHT, permit="10"))
     say(f"the buyer has bought {BOUGHT} with {bid['matches']} match")
     for message in stream:
-        if not isinstance(message, Gap) and message["type"] == "settlement" and message["settlementStatus"] != "pending":
+        if (
+            not isinstance(message, Gap)
+            and message["type"] == "settlement"
+            and message["settlementStatus"] != "pending"
+        ):
             say(f"the fill is {message['settlementStatus']}")
             break
 
@@ -76,6 +80,8 @@ def main() -> None:
         Exchange(url, signer=os.environ["SELLER_KEY"], token=token, patience=PATIENT) as seller,
         Exchange(url, signer=os.environ["BUYER_KEY"], token=token, patience=PATIENT) as buyer,
     ):
+        # On a development stack; elsewhere wallets bring their own.
+        say(f"the seller has {whole(seller.funds()['collateral'])}, the buyer {whole(buyer.funds()['collateral'])}")
         trade(market_id, seller, buyer)
         resolve(market_id, seller)
         for name, wallet in (("seller", seller), ("buyer", buyer)):

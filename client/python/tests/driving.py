@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Callable, Mapping, TypeVar, Union
+from typing import Any, TypeVar
 
 from prediction_exchange.core import Core
 from prediction_exchange.delivery import Clock, Patience
@@ -13,14 +14,18 @@ from prediction_exchange.signing import signer_of
 from prediction_exchange.wire import Flow, Pause, Request, Response, Send, Unanswered
 
 T = TypeVar("T")
-Answer = Union[Response, Unanswered, Callable[[Request], Response]]
+Answer = Response | Unanswered | Callable[[Request], Response]
 
 KEY = "0x" + "11" * 32
 MARKET = "0x" + "4d" * 32
 NOW_S = 1_800_000_000.0
 
-DOMAIN = {"name": "Prediction Exchange Settlement", "version": "1", "chainId": 31_337, "verifyingContract": "0x" + "5e" * 20}
-
+DOMAIN = {
+    "name": "Prediction Exchange Settlement",
+    "version": "1",
+    "chainId": 31_337,
+    "verifyingContract": "0x" + "5e" * 20,
+}
 
 
 def _action(type_name: str, *fields: str) -> dict[str, Any]:
@@ -30,21 +35,43 @@ def _action(type_name: str, *fields: str) -> dict[str, Any]:
 
 CONFIG: dict[str, Any] = {
     "serverTime": int(NOW_S) + 7,
-    "chains": [{
-        "chainId": 31_337, "orderDomain": DOMAIN, "relayer": {"address": "0x" + "0e" * 20, "actions": []},
-        "contracts": {"settlement": "0x" + "5e" * 20, "conditionalTokens": "0x" + "c7" * 20, "collateral": "0x" + "c0" * 20},
-        "signedActions": {
-            "order": _action(
-                "Order", "bytes32 marketId", "address trader", "uint8 side", "uint8 outcome", "uint64 price", "uint64 size", "uint64 nonce",
-                "uint64 expiration", "address makerFeeRecipient",
-            ),
-            "cancel-all": _action("CancelAll", "address trader", "bytes32 marketId", "uint64 deadline"),
-            "cancel-orders": _action("CancelOrders", "bytes32[] orderHashes", "address trader", "uint64 deadline"),
-            "ctf-split": _action(
-                "Split", "address owner", "address collateralToken", "bytes32 conditionId", "uint256 amount", "uint256 nonce", "uint256 deadline",
-            ),
-        },
-    }],
+    "chains": [
+        {
+            "chainId": 31_337,
+            "orderDomain": DOMAIN,
+            "relayer": {"address": "0x" + "0e" * 20, "actions": []},
+            "contracts": {
+                "settlement": "0x" + "5e" * 20,
+                "conditionalTokens": "0x" + "c7" * 20,
+                "collateral": "0x" + "c0" * 20,
+            },
+            "signedActions": {
+                "order": _action(
+                    "Order",
+                    "bytes32 marketId",
+                    "address trader",
+                    "uint8 side",
+                    "uint8 outcome",
+                    "uint64 price",
+                    "uint64 size",
+                    "uint64 nonce",
+                    "uint64 expiration",
+                    "address makerFeeRecipient",
+                ),
+                "cancel-all": _action("CancelAll", "address trader", "bytes32 marketId", "uint64 deadline"),
+                "cancel-orders": _action("CancelOrders", "bytes32[] orderHashes", "address trader", "uint64 deadline"),
+                "ctf-split": _action(
+                    "Split",
+                    "address owner",
+                    "address collateralToken",
+                    "bytes32 conditionId",
+                    "uint256 amount",
+                    "uint256 nonce",
+                    "uint256 deadline",
+                ),
+            },
+        }
+    ],
 }
 
 
@@ -75,7 +102,11 @@ class Driver:
     def core(self, **given: Any) -> Core:
         """A core of a wallet that knows the configuration."""
         core = Core(
-            signer=signer_of(KEY), patience=self.patience, clock=self.clock, nonces=MemoryNonces(now_s=lambda: NOW_S, lane=5), **given
+            signer=signer_of(KEY),
+            patience=self.patience,
+            clock=self.clock,
+            nonces=MemoryNonces(now_s=lambda: NOW_S, lane=5),
+            **given,
         )
         self.run(core.config(), answer(CONFIG))
         self.requests.clear()

@@ -1,13 +1,16 @@
-"""A server that plays faults: cut connections, lost answers, 503 with Retry-After, streams that break off. What works is played by the real one."""
+"""
+A server that plays faults: cut connections, lost answers, 503 with Retry-After, streams that break off. What works is
+played by the real one.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Iterator
-from contextlib import contextmanager
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,9 @@ def faulty_server(*plays: Play) -> Iterator[FaultyServer]:
         def _play(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             with lock:
-                seen.append(Seen(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+                seen.append(
+                    Seen(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+                )
                 play = left.popleft() if len(left) > 1 else left[0]
             if play.cut and not play.is_stream:
                 self.close_connection = True

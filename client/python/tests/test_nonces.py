@@ -1,14 +1,16 @@
 """Nonces rise: within a process, across restarts, beside another process, and whatever the clock does."""
 
+import itertools
 import re
 from pathlib import Path
 
 import pytest
-from prediction_exchange import FileNonces, BadArgument, MemoryNonces
+
+from prediction_exchange import BadArgument, FileNonces, MemoryNonces
 
 
 def rises(nonces: list[int]) -> bool:
-    return all(before < after for before, after in zip(nonces, nonces[1:]))
+    return all(before < after for before, after in itertools.pairwise(nonces))
 
 
 def test_in_memory_they_rise_within_a_millisecond_and_when_the_clock_goes_back() -> None:

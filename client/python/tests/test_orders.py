@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from driving import LOST, MARKET, Driver, answer, refusal
+
 from prediction_exchange import BadArgument, Order, Outcome, OutcomeUnknown, Refusal, Side
 from prediction_exchange.core import Core
 from prediction_exchange.signing import signer_of
@@ -30,8 +31,15 @@ def sent_in(request: Request) -> list[Any]:
 def test_only_what_has_no_final_answer_is_sent_again_with_the_same_bytes() -> None:
     driver = Driver()
     first = answer({"results": [OK, item(409, "would_match"), item(503, "outcome_unknown"), item(429, "rate_limited")]})
-    results = driver.run(driver.core().place_batch(orders(4)), LOST, first, answer({"results": [OK, item(409, "duplicate_nonce")]}))
-    assert [each.code if isinstance(each, Refusal) else "ok" for each in results] == ["ok", "would_match", "ok", "duplicate_nonce"]
+    results = driver.run(
+        driver.core().place_batch(orders(4)), LOST, first, answer({"results": [OK, item(409, "duplicate_nonce")]})
+    )
+    assert [each.code if isinstance(each, Refusal) else "ok" for each in results] == [
+        "ok",
+        "would_match",
+        "ok",
+        "duplicate_nonce",
+    ]
     whole, again, rest = (sent_in(request) for request in driver.requests)
     assert whole == again
     assert rest == whole[2:]
@@ -42,7 +50,11 @@ def test_at_the_deadline_each_order_says_what_is_known_of_it() -> None:
     driver = Driver()
     core = driver.core()
     open_ends = answer({"results": [item(503, "outcome_unknown"), item(503, "overloaded")]})
-    results = driver.run(core.place_batch(orders(3)), answer({"results": [OK, item(503, "outcome_unknown"), item(503, "overloaded")]}), open_ends)
+    results = driver.run(
+        core.place_batch(orders(3)),
+        answer({"results": [OK, item(503, "outcome_unknown"), item(503, "overloaded")]}),
+        open_ends,
+    )
     accepted, unknown, refused = results
     assert not isinstance(accepted, Exception)
     assert isinstance(refused, Refusal) and refused.code == "overloaded"
@@ -56,6 +68,15 @@ def test_a_batch_that_is_refused_as_a_whole_raises() -> None:
     with pytest.raises(Refusal, match="invalid_request"):
         driver.run(driver.core().place_batch(orders(16)), refusal(400, "invalid_request"))
     assert driver.run(driver.core().place_batch([]), LOST) == []
+
+
+@pytest.mark.parametrize("results", [None, [OK], [OK, OK, OK], [OK, 5], [OK, {"status": 200}]])
+def test_results_that_are_not_as_many_leave_all_unknown(results: Any) -> None:
+    driver = Driver()
+    given = answer({"results": results})
+    assert all(isinstance(each, OutcomeUnknown) for each in driver.run(driver.core().place_batch(orders(2)), given))
+    with pytest.raises(OutcomeUnknown):
+        driver.run(driver.core().cancel_many(["0x" + "01" * 32, "0x" + "02" * 32]), given)
 
 
 def deadline_in(request: Request) -> int:
@@ -106,7 +127,9 @@ def test_a_signer_that_gives_no_signature_is_told_so(signature: object) -> None:
     class Odd:
         address = "0x" + "aa" * 20
 
-        def sign_typed_data(self, domain_data: dict[str, Any], message_types: dict[str, Any], message_data: dict[str, Any]) -> object:
+        def sign_typed_data(
+            self, domain_data: dict[str, Any], message_types: dict[str, Any], message_data: dict[str, Any]
+        ) -> object:
             return signature
 
     driver = Driver()
@@ -124,7 +147,9 @@ def test_any_signer_signs_like_a_private_key() -> None:
             self.inner = signer_of("0x" + "11" * 32)
             self.address = self.inner.address
 
-        def sign_typed_data(self, domain_data: dict[str, Any], message_types: dict[str, Any], message_data: dict[str, Any]) -> str:
+        def sign_typed_data(
+            self, domain_data: dict[str, Any], message_types: dict[str, Any], message_data: dict[str, Any]
+        ) -> str:
             signature = bytes(self.inner.sign_typed_data(domain_data, message_types, message_data).signature)
             return (signature[:64] + bytes([signature[64] - 27])).hex()
 

@@ -1,22 +1,40 @@
-"""Both shells over real connections: they have every operation of the core, and go through the same faults in the same way."""
+"""
+Both shells over real connections: they have every operation of the core, and go through the same faults in the same
+way.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import json
-from typing import Any, Awaitable, Callable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from driving import CONFIG, KEY, MARKET
 from faulty_server import FaultyServer, Play, faulty_server
-from prediction_exchange import (
-    AsyncExchange, BadArgument, Exchange, Gap, Order, Outcome, OutcomeUnknown, Patience, Refusal, Side, TransportError,
-)
-from prediction_exchange.core import Core
 from test_watching import TRADES, heartbeat, trade
 
-QUICK = Patience(resend_for=2.0, attempt=1.0, first_pause=0.001, longest_pause=0.002)
+from prediction_exchange import (
+    AsyncExchange,
+    BadArgument,
+    Exchange,
+    Gap,
+    Order,
+    Outcome,
+    OutcomeUnknown,
+    Patience,
+    Refusal,
+    Side,
+    TransportError,
+)
+from prediction_exchange.core import Core
+
+#: Long enough for the slowest machine; the pauses are short.
+QUICK = Patience(resend_for=120.0, attempt=60.0, first_pause=0.001, longest_pause=0.002)
+#: The pause after the first attempt would be longer than the time.
+ONCE = Patience(resend_for=60.0, attempt=60.0, first_pause=120.0, longest_pause=120.0)
 BID = Order(MARKET, Side.BUY, Outcome.YES, "0.62", "1")
 PLACED = {"orderHash": "0x12", "status": "accepted", "matches": 0, "timestamp": 1}
 
@@ -37,7 +55,7 @@ def sync_call(url: str, name: str, *args: Any, take: int = 0, **given: Any) -> A
         result = getattr(exchange, name)(*args, **given)
         if not inspect.isgenerator(result):
             return result
-        return [each for _, each in zip(range(take), result)] if take else list(result)
+        return [each for _, each in zip(range(take), result, strict=False)] if take else list(result)
 
 
 def async_call(url: str, name: str, *args: Any, take: int = 0, **given: Any) -> Any:
@@ -83,7 +101,7 @@ def test_a_lost_answer_and_a_busy_exchange_get_the_same_bytes_again(call: Caller
 @both
 def test_the_outcome_is_unknown_past_the_deadline(call: Caller) -> None:
     with faulty_server(playing(CONFIG), CUT) as server, pytest.raises(OutcomeUnknown):
-        call(server.url, "place", BID, patience=Patience(resend_for=0.05, attempt=1.0, first_pause=0.01))
+        call(server.url, "place", BID, patience=ONCE)
 
 
 @both
@@ -91,7 +109,7 @@ def test_nobody_there_is_told_as_such(call: Caller) -> None:
     with faulty_server(playing(CONFIG)) as server:
         pass
     with pytest.raises(TransportError):
-        call(server.url, "status", patience=Patience(resend_for=0.05, first_pause=0.01))
+        call(server.url, "status", patience=ONCE)
 
 
 @both
@@ -106,11 +124,20 @@ def test_a_stream_that_breaks_off_goes_on_where_it_was(call: Caller) -> None:
         return Play(200, body, {"Content-Type": "text/event-stream", "X-Log-Position": "9"}, is_stream=True, cut=cut)
 
     with faulty_server(
-        streaming(heartbeat(9) + trade(12, 7) + trade(13, 12, more=True)), BUSY, CUT,
-        streaming(trade(13, 12, more=True) + trade(13, 13)), streaming(trade(20, 17)),
+        streaming(heartbeat(9) + trade(12, 7) + trade(13, 12, more=True)),
+        BUSY,
+        CUT,
+        streaming(trade(13, 12, more=True) + trade(13, 13)),
+        streaming(trade(20, 17)),
     ) as server:
         given = call(server.url, "watch", [TRADES], take=5)
-    assert [each if isinstance(each, Gap) else each["position"] for each in given] == [12, 13, 13, Gap(TRADES, 13, 17, 20), 20]
+    assert [each if isinstance(each, Gap) else each["position"] for each in given] == [
+        12,
+        13,
+        13,
+        Gap(TRADES, 13, 17, 20),
+        20,
+    ]
     assert [seen.headers.get("last-event-id") for seen in server.seen][:5] == [None, "12", "12", "12", "13"]
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from driving import MARKET, Driver, refusal
-from prediction_exchange import Gap, Level, Outcome, Refusal, TransportError
+
+from prediction_exchange import BadArgument, Gap, Level, Outcome, Refusal, TransportError
 from prediction_exchange.books import Book
+from prediction_exchange.core import Core
 from prediction_exchange.watching import EventParser, Watch
 from prediction_exchange.wire import Response
 
@@ -17,7 +19,9 @@ STREAM = Response(200, {"content-type": "text/event-stream; charset=utf-8", "x-l
 
 
 def event(message: dict[str, Any], event_id: int | None = None) -> bytes:
-    return ("" if event_id is None else f"id: {event_id}\n").encode() + b"data: " + json.dumps(message).encode() + b"\n\n"
+    return (
+        ("" if event_id is None else f"id: {event_id}\n").encode() + b"data: " + json.dumps(message).encode() + b"\n\n"
+    )
 
 
 def heartbeat(position: int) -> bytes:
@@ -25,14 +29,30 @@ def heartbeat(position: int) -> bytes:
 
 
 def trade(position: int, previous: int, *, more: bool = False, channel: str = TRADES) -> bytes:
-    message = {"channel": channel, "position": position, "previous": previous, "type": "trade", "at": 1, **({"more": True} if more else {})}
+    message = {
+        "channel": channel,
+        "position": position,
+        "previous": previous,
+        "type": "trade",
+        "at": 1,
+        **({"more": True} if more else {}),
+    }
     return event(message, None if more else position)
 
 
 def snapshot(position: int, *, more: bool = False) -> bytes:
-    side = {"bids": [{"price": 500_000, "size": 3}, {"price": 510_000, "size": 1}], "asks": [{"price": 600_000, "size": 2}]}
+    side = {
+        "bids": [{"price": 500_000, "size": 3}, {"price": 510_000, "size": 1}],
+        "asks": [{"price": 600_000, "size": 2}],
+    }
     message = {
-        "channel": BOOK, "position": position, "previous": position, "type": "snapshot", "at": 1, "yes": side, "no": {"bids": [], "asks": []},
+        "channel": BOOK,
+        "position": position,
+        "previous": position,
+        "type": "snapshot",
+        "at": 1,
+        "yes": side,
+        "no": {"bids": [], "asks": []},
         **({"more": True} if more else {}),
     }
     return event(message, None if more else position)
@@ -63,17 +83,21 @@ def fed(watch: Watch, *pieces: bytes) -> list[Any]:
 
 
 def test_events_are_the_same_in_pieces_of_any_size() -> None:
-    text = "retry: 2000\n\n: 7\nid: 7\r\n\r\ndata: {\"a\":\ndata: \"é💧\"}\nid: 8\n\ndata:x\r\rid: 9\n\n".encode()
+    text = 'retry: 2000\n\n: 7\nid: 7\r\n\r\ndata: {"a":\ndata: "é💧"}\nid: 8\n\ndata:x\r\rid: 9\n\n'.encode()
     whole = EventParser().feed(text)
     assert whole == [(None, "7"), ('{"a":\n"é💧"}', "8"), ("x", "8"), (None, "9")]
     for size in (1, 2, 3, 7):
         parser = EventParser()
-        assert [each for i in range(0, len(text), size) for each in parser.feed(text[i:i + size])] == whole
+        assert [each for i in range(0, len(text), size) for each in parser.feed(text[i : i + size])] == whole
 
 
 def test_messages_in_order_have_no_gap() -> None:
     watch = begun(TRADES)
-    assert fed(watch, heartbeat(9), trade(12, 7), trade(14, 12), trade(15, 14)) == [(12, "trade"), (14, "trade"), (15, "trade")]
+    assert fed(watch, heartbeat(9), trade(12, 7), trade(14, 12), trade(15, 14)) == [
+        (12, "trade"),
+        (14, "trade"),
+        (15, "trade"),
+    ]
     assert again(watch) == "15"
     assert fed(watch, trade(16, 15)) == [(16, "trade")]
 
@@ -90,12 +114,18 @@ def test_the_first_message_of_a_channel_must_come_after_the_beginning() -> None:
     assert fed(begun(TRADES, start=20), trade(25, 22)) == [Gap(TRADES, 20, 22, 25), (25, "trade")]
     assert fed(begun(TRADES, start=-1), trade(2, 0)) == [Gap(TRADES, -1, 0, 2), (2, "trade")]
     assert fed(begun(TRADES), trade(25, 9)) == [(25, "trade")]
-    assert fed(begun(TRADES), trade(25, 10)) == [Gap(TRADES, 9, 10, 25), (25, "trade")], "the head of the answer has the beginning"
+    assert fed(begun(TRADES), trade(25, 10)) == [Gap(TRADES, 9, 10, 25), (25, "trade")], (
+        "the head of the answer has the beginning"
+    )
 
 
 def test_channels_have_their_own_order() -> None:
     watch = begun(TRADES, "markets")
-    assert fed(watch, trade(12, 7), trade(13, 2, channel="markets"), trade(14, 12)) == [(12, "trade"), (13, "trade"), (14, "trade")]
+    assert fed(watch, trade(12, 7), trade(13, 2, channel="markets"), trade(14, 12)) == [
+        (12, "trade"),
+        (13, "trade"),
+        (14, "trade"),
+    ]
 
 
 def test_messages_of_one_position_are_given_once_all_are_there() -> None:
@@ -138,10 +168,24 @@ def test_a_stream_that_the_exchange_ends_goes_on_with_the_next_connection() -> N
     assert fed(watch, trade(12, 7, more=True), trade(12, 12)) == [(12, "trade")] * 2
 
 
-@pytest.mark.parametrize("data", [b"data: {}\n\n", b"data: nonsense\n\n", b'data: {"type":"trade"}\n\n', b'data: {"type":"trade","channel":"x","position":"1","previous":0}\n\n'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"data: {}\n\n",
+        b"data: nonsense\n\n",
+        b'data: {"type":"trade"}\n\n',
+        b'data: {"type":"trade","channel":"x","position":"1","previous":0}\n\n',
+    ],
+)
 def test_what_is_no_message_is_an_error(data: bytes) -> None:
     with pytest.raises(TransportError, match="the stream has"):
         fed(begun(TRADES), data)
+
+
+@pytest.mark.parametrize("channels", ["markets", [], ()])
+def test_channels_are_a_list(channels: Any) -> None:
+    with pytest.raises(BadArgument, match="channels are a list"):
+        Core().watch(channels)
 
 
 def test_answers_that_are_no_stream() -> None:
@@ -171,10 +215,19 @@ def test_pauses_grow_and_end_where_the_caller_says() -> None:
 def test_a_book_is_kept() -> None:
     book = Book(MARKET)
     watch = begun(BOOK)
-    change = {"channel": BOOK, "position": 11, "previous": 4, "type": "change", "at": 1, "levels": [
-        {"outcome": 0, "side": 0, "price": 510_000, "size": 0}, {"outcome": 0, "side": 1, "price": 590_000, "size": 7},
-        {"outcome": 1, "side": 0, "price": 100, "size": 5}, {"outcome": 1, "side": 1, "price": 100, "size": 0},
-    ]}
+    change = {
+        "channel": BOOK,
+        "position": 11,
+        "previous": 4,
+        "type": "change",
+        "at": 1,
+        "levels": [
+            {"outcome": 0, "side": 0, "price": 510_000, "size": 0},
+            {"outcome": 0, "side": 1, "price": 590_000, "size": 7},
+            {"outcome": 1, "side": 0, "price": 100, "size": 5},
+            {"outcome": 1, "side": 1, "price": 100, "size": 0},
+        ],
+    }
     for given in watch.feed(snapshot(4) + event(change, 11)):
         assert not isinstance(given, Gap)
         book.apply(given)

@@ -52,8 +52,17 @@ const HEADERS = {
 } as const;
 const FILL_HEADER = { fill: decimal('The field `fill`.') };
 
+export interface AsyncapiDocument {
+  readonly info: { readonly title: string; readonly description: string; readonly [more: string]: unknown };
+  readonly servers: Json;
+  readonly channels: Json;
+  readonly operations: Json;
+  readonly components: { readonly messages: Json; readonly schemas: Json };
+  readonly [more: string]: unknown;
+}
+
 /** The document as plain JSON values. */
-export function asyncapiDocument(): Json {
+export function asyncapiDocument(): AsyncapiDocument {
   const examples = encodedExamples();
   return {
     asyncapi: '3.0.0',

@@ -18,10 +18,14 @@ _DECIMAL_TEXT = re.compile(r"[0-9]{1,72}(\.[0-9]{1,72})?", re.ASCII)
 
 
 def base_units(amount: Amount, name: str, *, least: int = 0, most: int = UINT256_MAX) -> int:
-    """The amount in units of 1e-6. Raises BadArgument for a float, for more than six decimals, and outside the bounds."""
+    """
+    The amount in units of 1e-6. Raises BadArgument for a float, for more than six decimals, and outside the bounds.
+    """
     units = _units(amount, name)
     if not least <= units <= most:
-        raise BadArgument(f"{name} is {amount!r}, {units} base units: it has to be {least} to {most} base units of 1e-6")
+        raise BadArgument(
+            f"{name} is {amount!r}, {units} base units: it has to be {least} to {most} base units of 1e-6"
+        )
     return units
 
 

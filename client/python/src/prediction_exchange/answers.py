@@ -1,4 +1,4 @@
-"""The exchange's answers, as its OpenAPI document describes them. Written by answers_from_openapi.py; do not edit."""
+"""The exchange's answers, by its OpenAPI document. Written by answers_from_openapi.py; do not edit."""
 
 from __future__ import annotations
 
@@ -1574,11 +1574,11 @@ class Problem(TypedDict):
     title: str
     #: The HTTP status.
     status: int
-    #: What is wrong with this request.
+    #: What is wrong with this request, where `errors` does not say it.
     detail: NotRequired[str]
     #: The id of this occurrence in the service's log lines.
     instance: NotRequired[str]
-    #: Title and detail as one text.
+    #: All in one text, for people: the title, and what is wrong with this request.
     error: str
     #: The name of the error. Names do not change.
     code: str

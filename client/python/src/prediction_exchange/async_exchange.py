@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing
-from typing import AsyncGenerator, AsyncIterator, Callable, Concatenate, Coroutine, Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import httpx
 
@@ -24,7 +25,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _flow(method: Callable[Concatenate[Core, P], Flow[T]]) -> Callable[Concatenate[AsyncExchange, P], Coroutine[Any, Any, T]]:
+def _flow(
+    method: Callable[Concatenate[Core, P], Flow[T]],
+) -> Callable[Concatenate[AsyncExchange, P], Coroutine[Any, Any, T]]:
     @functools.wraps(method)
     def call(self: AsyncExchange, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
         return self._carry_out(method(self.core, *args, **kwargs))
@@ -32,7 +35,9 @@ def _flow(method: Callable[Concatenate[Core, P], Flow[T]]) -> Callable[Concatena
     return call
 
 
-def _pages(method: Callable[Concatenate[Core, P], Pages[T]]) -> Callable[Concatenate[AsyncExchange, P], AsyncIterator[T]]:
+def _pages(
+    method: Callable[Concatenate[Core, P], Pages[T]],
+) -> Callable[Concatenate[AsyncExchange, P], AsyncIterator[T]]:
     @functools.wraps(method)
     def call(self: AsyncExchange, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
         return self._iterate(method(self.core, *args, **kwargs))
@@ -40,7 +45,9 @@ def _pages(method: Callable[Concatenate[Core, P], Pages[T]]) -> Callable[Concate
     return call
 
 
-def _watch(method: Callable[Concatenate[Core, P], Watch]) -> Callable[Concatenate[AsyncExchange, P], AsyncIterator[StreamMessage | Gap]]:
+def _watch(
+    method: Callable[Concatenate[Core, P], Watch],
+) -> Callable[Concatenate[AsyncExchange, P], AsyncIterator[StreamMessage | Gap]]:
     @functools.wraps(method)
     def call(self: AsyncExchange, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[StreamMessage | Gap]:
         return self._follow(method(self.core, *args, **kwargs))
@@ -48,7 +55,9 @@ def _watch(method: Callable[Concatenate[Core, P], Watch]) -> Callable[Concatenat
     return call
 
 
-def _books(method: Callable[Concatenate[Core, P], BookWatch]) -> Callable[Concatenate[AsyncExchange, P], AsyncIterator[Book]]:
+def _books(
+    method: Callable[Concatenate[Core, P], BookWatch],
+) -> Callable[Concatenate[AsyncExchange, P], AsyncIterator[Book]]:
     @functools.wraps(method)
     def call(self: AsyncExchange, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Book]:
         return self._keep(method(self.core, *args, **kwargs))
@@ -72,11 +81,17 @@ class AsyncExchange:
         http: httpx.AsyncClient | None = None,
     ) -> None:
         """
-        `signer` is a private key or whoever signs typed data, `token` the relayer's bearer token, `http` an own client of httpx, which stays open.
+        `signer` is a private key or whoever signs typed data, `token` the relayer's bearer token, `http` an own client
+        of httpx, which stays open.
         """
         self.url = base_of(url)
         self.core = Core(
-            None if signer is None else signer_of(signer), token, nonces or MemoryNonces(), patience or Patience(), clock or Clock(), chain_id
+            None if signer is None else signer_of(signer),
+            token,
+            nonces or MemoryNonces(),
+            patience or Patience(),
+            clock or Clock(),
+            chain_id,
         )
         self._http = http if http is not None else httpx.AsyncClient(limits=LIMITS)
         self._owns_http = http is None
@@ -110,7 +125,7 @@ class AsyncExchange:
     cancel_after = _flow(Core.cancel_after)
     reduce = _flow(Core.reduce)
     resend = _flow(Core.resend)
-    fund = _flow(Core.fund)
+    funds = _flow(Core.funds)
     approve = _flow(Core.approve)
     permit = _flow(Core.permit)
     split = _flow(Core.split)
@@ -194,7 +209,9 @@ class AsyncExchange:
             pause: float | None = None
             try:
                 async with self._http.stream(**stream_arguments_of(self.url, watch.request())) as response:
-                    pause = watch.connected(response_of(response, b"" if is_stream(response) else await response.aread()))
+                    pause = watch.connected(
+                        response_of(response, b"" if is_stream(response) else await response.aread())
+                    )
                     if pause is None:
                         async for piece in response.aiter_bytes():
                             for given in watch.feed(piece):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 from .books import BookWatch
+from .errors import BadArgument
 from .orders import Orders
 from .reads import Reads
 from .relaying import Relaying
@@ -16,10 +17,13 @@ class Core(Orders, Relaying, Reads):
 
     def watch(self, channels: Sequence[str], *, start: int | None = None, give_up_after: float | None = None) -> Watch:
         """
-        Messages of channels as they come: `book:{marketId}`, `trades:{marketId}`, `orders:{address}`, `prices:{asset}`, `markets`. Connects again
-        by itself and goes on where it was; a Gap stands where it is not proven that nothing is missing. `start` is the last position that the
-        caller has, -1 for the whole history; without it the stream begins now, with a snapshot of each book.
+        Messages of channels as they come: `book:{marketId}`, `trades:{marketId}`, `orders:{address}`, `prices:{asset}`,
+        `markets`. Connects again by itself and goes on where it was; a Gap stands where it is not proven that nothing
+        is missing. `start` is the last position that the caller has, -1 for the whole history; without it the stream
+        begins now, with a snapshot of each book.
         """
+        if isinstance(channels, str) or not channels:
+            raise BadArgument("channels are a list of one at least, such as ['markets']")
         return Watch(tuple(channels), start, self.patience, self.clock, give_up_after)
 
     def book(self, market_id: str, *, give_up_after: float | None = None) -> BookWatch:

@@ -1,12 +1,14 @@
-"""How a request is sent until it has an answer: the same bytes again after a pause, until a deadline, and what is known then."""
+"""
+How a request is sent until it has an answer: the same bytes again after a pause, until a deadline, and what is known
+then.
+"""
 
 from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
-from typing import Callable
 
 from .errors import ExchangeError, OutcomeUnknown, Refusal, TransportError
 from .wire import Flow, Pause, Request, Response, Unanswered, json_object, send
@@ -54,9 +56,18 @@ class Delivery:
 
 
 #: After these the request was certainly not carried out, though sending it again may help.
-NOT_TAKEN = frozenset({
-    "overloaded", "clock_untrusted", "disk_full", "trading_halted", "rate_limited", "request_timeout", "relay_owner_paused", "relay_quota_used",
-})
+NOT_TAKEN = frozenset(
+    {
+        "overloaded",
+        "clock_untrusted",
+        "disk_full",
+        "trading_halted",
+        "rate_limited",
+        "request_timeout",
+        "relay_owner_paused",
+        "relay_quota_used",
+    }
+)
 _RETRIED = frozenset({408, 429, 502, 503, 504})
 
 
@@ -70,8 +81,8 @@ class Delivered:
 
 def deliver(delivery: Delivery, patience: Patience, clock: Clock) -> Flow[Delivered]:
     """
-    Sends the request until it is answered. Raises Refusal; at the deadline OutcomeUnknown where the request may have been carried out, else what
-    stood in its way: TransportError, or the refusal that asked to come again.
+    Sends the request until it is answered. Raises Refusal; at the deadline OutcomeUnknown where the request may have
+    been carried out, else what stood in its way: TransportError, or the refusal that asked to come again.
     """
     deadline = clock.elapsed() + patience.resend_for
     attempts = 0
@@ -84,7 +95,9 @@ def deliver(delivery: Delivery, patience: Patience, clock: Clock) -> Flow[Delive
             response = yield from send(delivery.request, max(0.1, min(patience.attempt, deadline - clock.elapsed())))
         except Unanswered as silence:
             maybe_taken = maybe_taken or silence.sent
-            failure: ExchangeError = TransportError(f"{delivery.request.method} {delivery.request.path} had no answer: {silence}")
+            failure: ExchangeError = TransportError(
+                f"{delivery.request.method} {delivery.request.path} had no answer: {silence}"
+            )
         else:
             refusal = refusal_in(delivery.request, response)
             if refusal is None:
@@ -97,8 +110,9 @@ def deliver(delivery: Delivery, patience: Patience, clock: Clock) -> Flow[Delive
         if clock.elapsed() + pause >= deadline:
             if delivery.changes and maybe_taken:
                 raise OutcomeUnknown(
-                    f"{delivery.what} may have been carried out: no answer said so within {patience.resend_for:g} s ({failure}); ask again",
-                    delivery.request, order_hash=delivery.order_hash,
+                    f"{delivery.what} may have been carried out, no answer in {patience.resend_for:g} s ({failure})",
+                    delivery.request,
+                    order_hash=delivery.order_hash,
                 ) from failure
             raise failure
         yield Pause(pause)
@@ -117,24 +131,25 @@ def refusal_in(request: Request, response: Response) -> Refusal | TransportError
     body = json_object(response.body)
     retry_after = retry_after_in(response)
     if 200 <= response.status < 300:
-        return None if body is not None else TransportError(f"{request.path} was answered with {response.status}, but not with a JSON object")
+        return (
+            None
+            if body is not None
+            else TransportError(f"{request.path} was answered with {response.status}, but not with a JSON object")
+        )
     code = response.header("X-Error-Code")
     # The relayer's bodies have a text only.
-    if body is not None and (isinstance(body.get("code"), str) or (body.get("success") is False and isinstance(body.get("error"), str))):
+    if body is not None and (
+        isinstance(body.get("code"), str) or (body.get("success") is False and isinstance(body.get("error"), str))
+    ):
         return Refusal(response.status, body, code=code, retry_after=retry_after)
     return TransportError(
         f"{request.path} was answered with {response.status}, and with no error of the exchange: is this its address?",
-        status=response.status, retry_after=retry_after,
+        status=response.status,
+        retry_after=retry_after,
     )
 
 
 def retry_after_in(response: Response) -> float | None:
-    """Seconds; None where the header is absent or means nothing."""
+    """Seconds, as the exchange gives them; None where the header is absent or something else."""
     text = (response.header("Retry-After") or "").strip()
-    if text.isascii() and text.isdecimal():
-        return float(text[:9])
-    try:
-        wait = parsedate_to_datetime(text).timestamp() - time.time()
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return max(0.0, wait)
+    return float(text[:9]) if text.isascii() and text.isdecimal() else None

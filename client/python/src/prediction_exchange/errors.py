@@ -1,9 +1,13 @@
-"""What can go wrong, one class per layer: an argument, the way to the exchange, the exchange's refusal, and an outcome that nobody knows yet."""
+"""
+What can go wrong, one class per layer: an argument, the way to the exchange, the exchange's refusal, and an outcome
+that nobody knows yet.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any
 
 from .wire import Request
 
@@ -18,8 +22,8 @@ class BadArgument(ExchangeError, ValueError):
 
 class TransportError(ExchangeError):
     """
-    No answer, or one that is not the exchange's, such as a proxy's page. Of a call that changes something: it was certainly not carried out, or
-    OutcomeUnknown would have been raised.
+    No answer, or one that is not the exchange's, such as a proxy's page. Of a call that changes something: it was
+    certainly not carried out, or OutcomeUnknown would have been raised.
     """
 
     def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
@@ -40,11 +44,14 @@ class FieldFault:
 
 class Refusal(ExchangeError):
     """
-    The exchange has answered, and refused: `code` says why, such as `insufficient_balance`, and nothing has happened. Refusals of the relayer
-    have only a text in their body; their code is from the header `X-Error-Code`, and `unknown` without it.
+    The exchange has answered, and refused: `code` says why, such as `insufficient_balance`, and nothing has happened.
+    Refusals of the relayer have only a text in their body; their code is from the header `X-Error-Code`, and `unknown`
+    without it.
     """
 
-    def __init__(self, status: int, body: Mapping[str, Any], *, code: str | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self, status: int, body: Mapping[str, Any], *, code: str | None = None, retry_after: float | None = None
+    ) -> None:
         told = body.get("code") if code is None else code
         self.status = status
         self.code = told if isinstance(told, str) else "unknown"
@@ -60,16 +67,21 @@ class Refusal(ExchangeError):
         """What is wrong with each field of the request."""
         faults = self.body.get("errors")
         found = faults if isinstance(faults, list) else []
-        return tuple(FieldFault(str(each.get("field")), str(each.get("message"))) for each in found if isinstance(each, dict))
+        return tuple(
+            FieldFault(str(each.get("field")), str(each.get("message"))) for each in found if isinstance(each, dict)
+        )
 
 
 class OutcomeUnknown(ExchangeError):
     """
-    The time was up before an answer said whether the request was carried out. It may have been, or may still be. The exchange's `resend` sends the
-    very same bytes once more, which are carried out once: it returns the answer, or raises the refusal.
+    The time was up before an answer said whether the request was carried out. It may have been, or may still be. The
+    exchange's `resend` sends the very same bytes once more, which are carried out once: it returns the answer, or
+    raises the refusal.
     """
 
-    def __init__(self, message: str, request: Request, *, order_hash: str | None = None, tx_hash: str | None = None) -> None:
+    def __init__(
+        self, message: str, request: Request, *, order_hash: str | None = None, tx_hash: str | None = None
+    ) -> None:
         super().__init__(message)
         self.request = request
         #: Of an order: it can be read by this hash, too.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from typing import Any, Callable, Concatenate, Generator, Iterator, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import httpx
 
@@ -40,7 +41,9 @@ def _pages(method: Callable[Concatenate[Core, P], Pages[T]]) -> Callable[Concate
     return call
 
 
-def _watch(method: Callable[Concatenate[Core, P], Watch]) -> Callable[Concatenate[Exchange, P], Iterator[StreamMessage | Gap]]:
+def _watch(
+    method: Callable[Concatenate[Core, P], Watch],
+) -> Callable[Concatenate[Exchange, P], Iterator[StreamMessage | Gap]]:
     @functools.wraps(method)
     def call(self: Exchange, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[StreamMessage | Gap]:
         return self._follow(method(self.core, *args, **kwargs))
@@ -57,7 +60,10 @@ def _books(method: Callable[Concatenate[Core, P], BookWatch]) -> Callable[Concat
 
 
 class Exchange:
-    """An exchange at an address, for one wallet or for reading only. Use it in a `with`, or close it. Threads may share it."""
+    """
+    An exchange at an address, for one wallet or for reading only. Use it in a `with`, or close it. Threads may share
+    it.
+    """
 
     def __init__(
         self,
@@ -72,11 +78,17 @@ class Exchange:
         http: httpx.Client | None = None,
     ) -> None:
         """
-        `signer` is a private key or whoever signs typed data, `token` the relayer's bearer token, `http` an own client of httpx, which stays open.
+        `signer` is a private key or whoever signs typed data, `token` the relayer's bearer token, `http` an own client
+        of httpx, which stays open.
         """
         self.url = base_of(url)
         self.core = Core(
-            None if signer is None else signer_of(signer), token, nonces or MemoryNonces(), patience or Patience(), clock or Clock(), chain_id
+            None if signer is None else signer_of(signer),
+            token,
+            nonces or MemoryNonces(),
+            patience or Patience(),
+            clock or Clock(),
+            chain_id,
         )
         self._http = http if http is not None else httpx.Client(limits=LIMITS)
         self._owns_http = http is None
@@ -110,7 +122,7 @@ class Exchange:
     cancel_after = _flow(Core.cancel_after)
     reduce = _flow(Core.reduce)
     resend = _flow(Core.resend)
-    fund = _flow(Core.fund)
+    funds = _flow(Core.funds)
     approve = _flow(Core.approve)
     permit = _flow(Core.permit)
     split = _flow(Core.split)

@@ -1,4 +1,6 @@
-"""Nonces of orders: they rise, also across restarts, and processes that trade for one wallet do not take each other's."""
+"""
+Nonces of orders: they rise, also across restarts, and processes that trade for one wallet do not take each other's.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,9 @@ import os
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable, Protocol
+from typing import Protocol
 
 from .amounts import UINT64_MAX
 from .errors import BadArgument
@@ -25,9 +28,9 @@ class Nonces(Protocol):
 
 class MemoryNonces:
     """
-    Milliseconds since the epoch times 4096, plus a lane that each object draws at random. The time alone would collide: for two orders in one
-    millisecond, which take two milliseconds here, and for two processes of one wallet, whose lanes differ. After a restart the time has gone on.
-    The numbers stay below 2^53 until 2039.
+    Milliseconds since the epoch times 4096, plus a lane that each object draws at random. The time alone would collide:
+    for two orders in one millisecond, which take two milliseconds here, and for two processes of one wallet, whose
+    lanes differ. After a restart the time has gone on. The numbers stay below 2^53 until 2039.
     """
 
     def __init__(self, *, now_s: Callable[[], float] = time.time, lane: int | None = None) -> None:
@@ -44,11 +47,14 @@ class MemoryNonces:
 
 class FileNonces:
     """
-    Nonces that rise whatever the clock does: the file has the highest one that may have been given out. Each object takes a block at a time from
-    it, under a lock, so several processes may share one file. A block that a process did not use up is never used. Needs a POSIX system.
+    Nonces that rise whatever the clock does: the file has the highest one that may have been given out. Each object
+    takes a block at a time from it, under a lock, so several processes may share one file. A block that a process did
+    not use up is never used. Needs a POSIX system.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, now_s: Callable[[], float] = time.time, block: int = 1_000) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, now_s: Callable[[], float] = time.time, block: int = 1_000
+    ) -> None:
         self._path = Path(path)
         self._now_s = now_s
         self._block = block
@@ -95,5 +101,7 @@ class FileNonces:
         except UnicodeDecodeError:
             text = "what is no text"
         if not text.isdecimal():
-            raise BadArgument(f"{self._path} has no nonce in it but {text[:40]!r}: restore it, or remove it to begin with the time")
+            raise BadArgument(
+                f"{self._path} has no nonce in it but {text[:40]!r}: restore it, or remove it to begin with the time"
+            )
         return int(text)

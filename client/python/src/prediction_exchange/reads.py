@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, Generic, Literal, Mapping, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from . import answers
 from .errors import TransportError
@@ -41,8 +42,14 @@ class Reads(Session):
         return cast(answers.TradingStatus, (yield from self._read("/api/v1/status")))
 
     def markets(
-        self, *, query: str | None = None, category: str | None = None, state: MarketState | None = None,
-        sort: Literal["newest", "expiration", "volume"] | None = None, chain_id: int | None = None, page_size: int = PAGE,
+        self,
+        *,
+        query: str | None = None,
+        category: str | None = None,
+        state: MarketState | None = None,
+        sort: Literal["newest", "expiration", "volume"] | None = None,
+        chain_id: int | None = None,
+        page_size: int = PAGE,
     ) -> Pages[answers.Market]:
         """Markets by words of their question, by category and by state."""
         asked = {"query": query, "category": category, "state": state, "sort": sort, "chain_id": chain_id}
@@ -60,7 +67,9 @@ class Reads(Session):
         """Best prices, last prices and what has happened in 24 hours, for each outcome."""
         return cast(answers.Ticker, (yield from self._read(f"/api/v1/ticker/{segment(market_id)}")))
 
-    def orderbook(self, market_id: str, *, outcome: Outcome | None = None, at: int | str | None = None) -> Flow[answers.Orderbook]:
+    def orderbook(
+        self, market_id: str, *, outcome: Outcome | None = None, at: int | str | None = None
+    ) -> Flow[answers.Orderbook]:
         """Price levels, now or as they were at a log position or time."""
         asked = {"outcome": None if outcome is None else int(outcome), "at": at}
         return cast(answers.Orderbook, (yield from self._read(f"/api/v1/orderbook/{segment(market_id)}", asked)))
@@ -82,7 +91,13 @@ class Reads(Session):
         return self._pages(f"/api/v1/trades/{segment(market_id)}", "trades", {}, page_size)
 
     def candles(
-        self, market_id: str, *, outcome: Outcome = Outcome.YES, interval: Interval = "1h", start: int | None = None, end: int | None = None,
+        self,
+        market_id: str,
+        *,
+        outcome: Outcome = Outcome.YES,
+        interval: Interval = "1h",
+        start: int | None = None,
+        end: int | None = None,
         page_size: int = PAGE,
     ) -> Pages[answers.Candle]:
         """Candles of one outcome, of each interval in which there was a trade. `start` and `end` are Unix seconds."""
@@ -93,23 +108,35 @@ class Reads(Session):
         """One order, open or closed, with its history."""
         return cast(answers.OrderWithHistory, (yield from self._read(f"/api/v1/orders/{segment(order_hash)}")))
 
-    def open_orders(self, trader: str | None = None, *, market_id: str | None = None, page_size: int = PAGE) -> Pages[answers.OpenOrder]:
+    def open_orders(
+        self, trader: str | None = None, *, market_id: str | None = None, page_size: int = PAGE
+    ) -> Pages[answers.OpenOrder]:
         """Open orders of a trader, the signer where none is named."""
-        return self._pages("/api/v1/orders", "orders", {"trader": trader or self.address, "market": market_id}, page_size)
+        return self._pages(
+            "/api/v1/orders", "orders", {"trader": trader or self.address, "market": market_id}, page_size
+        )
 
-    def user_orders(self, user: str | None = None, *, chain_id: int | None = None, page_size: int = PAGE) -> Pages[answers.UserOpenOrder]:
+    def user_orders(
+        self, user: str | None = None, *, chain_id: int | None = None, page_size: int = PAGE
+    ) -> Pages[answers.UserOpenOrder]:
         """All open orders of a user on a chain, with the questions of their markets."""
         return self._of_user(user, "orders", "orders", chain_id, page_size)
 
-    def positions(self, user: str | None = None, *, chain_id: int | None = None, page_size: int = PAGE) -> Pages[answers.UserPosition]:
+    def positions(
+        self, user: str | None = None, *, chain_id: int | None = None, page_size: int = PAGE
+    ) -> Pages[answers.UserPosition]:
         """What a user holds on a chain, and what it has cost."""
         return self._of_user(user, "positions", "positions", chain_id, page_size)
 
-    def user_activity(self, user: str | None = None, *, chain_id: int | None = None, page_size: int = PAGE) -> Pages[answers.UserTrade]:
+    def user_activity(
+        self, user: str | None = None, *, chain_id: int | None = None, page_size: int = PAGE
+    ) -> Pages[answers.UserTrade]:
         """Trades of a user on a chain, newest first."""
         return self._of_user(user, "activity", "activity", chain_id, page_size)
 
-    def payouts(self, user: str | None = None, *, chain_id: int | None = None, page_size: int = PAGE) -> Pages[answers.Payout]:
+    def payouts(
+        self, user: str | None = None, *, chain_id: int | None = None, page_size: int = PAGE
+    ) -> Pages[answers.Payout]:
         """What a user was paid for shares of resolved markets, newest first."""
         return self._of_user(user, "activity", "settlements", chain_id, page_size)
 
@@ -119,7 +146,10 @@ class Reads(Session):
         return cast(answers.Position, (yield from self._read(f"/api/v1/positions/{segment(market)}", asked)))
 
     def account(self, user: str | None = None, *, chain_id: int | None = None) -> Flow[answers.Account]:
-        """What a user owns and allows on a chain, how much of it orders and fills need, and until when the user is suspended."""
+        """
+        What a user owns and allows on a chain, how much of it orders and fills need, and until when the user is
+        suspended.
+        """
         chain = yield from self._chain(chain_id)
         path = f"/api/v1/users/{segment(user or self.address)}/account"
         return cast(answers.Account, (yield from self._read(path, {"chain_id": chain["chainId"]})))
@@ -152,11 +182,18 @@ class Reads(Session):
 
     def quick_market(self, asset: str, *, chain_id: int | None = None) -> Flow[answers.ActiveQuickMarket]:
         """The quick market of an asset that runs now."""
-        return cast(answers.ActiveQuickMarket, (yield from self._read(f"/api/v1/quick-markets/{segment(asset)}", {"chain_id": chain_id})))
+        return cast(
+            answers.ActiveQuickMarket,
+            (yield from self._read(f"/api/v1/quick-markets/{segment(asset)}", {"chain_id": chain_id})),
+        )
 
-    def quick_markets(self, asset: str, *, chain_id: int | None = None, page_size: int = PAGE) -> Pages[answers.PastQuickMarket]:
+    def quick_markets(
+        self, asset: str, *, chain_id: int | None = None, page_size: int = PAGE
+    ) -> Pages[answers.PastQuickMarket]:
         """Quick markets of an asset that have begun, newest first."""
-        return self._pages(f"/api/v1/quick-markets/{segment(asset)}/history", "history", {"chain_id": chain_id}, page_size)
+        return self._pages(
+            f"/api/v1/quick-markets/{segment(asset)}/history", "history", {"chain_id": chain_id}, page_size
+        )
 
     def price(self, asset: str) -> Flow[answers.PriceRecord]:
         """The price of an asset now."""
@@ -167,24 +204,44 @@ class Reads(Session):
         return cast(answers.PriceHistory, (yield from self._read(f"/api/v1/prices/{segment(asset)}/history")))
 
     def price_candles(
-        self, asset: str, *, interval: Interval = "1h", start: int | None = None, end: int | None = None, page_size: int = PAGE
+        self,
+        asset: str,
+        *,
+        interval: Interval = "1h",
+        start: int | None = None,
+        end: int | None = None,
+        page_size: int = PAGE,
     ) -> Pages[answers.PriceCandle]:
         """Candles of an asset's price."""
         asked = {"interval": interval, "from": start, "to": end}
         return self._pages(f"/api/v1/prices/{segment(asset)}/candles", "candles", asked, page_size)
 
     def events(
-        self, *, start: int = 0, market_id: str | None = None, trader: str | None = None, event: str | None = None, page_size: int = PAGE
+        self,
+        *,
+        start: int = 0,
+        market_id: str | None = None,
+        trader: str | None = None,
+        event: str | None = None,
+        page_size: int = PAGE,
     ) -> Pages[answers.HistoryEntry]:
         """The recorded history from a log position on, up to its present end."""
 
         def page(after: object | None) -> Flow[Page[answers.HistoryEntry]]:
-            asked = {"from": start if after is None else after, "limit": page_size, "market": market_id, "trader": trader, "event": event}
+            asked = {
+                "from": start if after is None else after,
+                "limit": page_size,
+                "market": market_id,
+                "trader": trader,
+                "event": event,
+            }
             response = yield from self._read_response(get("/api/v1/events", asked))
             body = body_of(response)
             items, following = _list_in(body, "events"), body.get("next")
             # A filtered page may be empty before the end.
-            is_last = not items and (not isinstance(following, int) or following > _position_of(response, following - 1))
+            is_last = not items and (
+                not isinstance(following, int) or following > _position_of(response, following - 1)
+            )
             return Page(items, None if is_last else following)
 
         return Pages(page)
@@ -200,7 +257,9 @@ class Reads(Session):
     def _pages(self, path: str, key: str, asked: Mapping[str, object], page_size: int) -> Pages[Any]:
         return Pages(lambda after: self._page(path, key, asked, page_size, after))
 
-    def _page(self, path: str, key: str, asked: Mapping[str, object], page_size: int, after: object | None) -> Flow[Page[Any]]:
+    def _page(
+        self, path: str, key: str, asked: Mapping[str, object], page_size: int, after: object | None
+    ) -> Flow[Page[Any]]:
         body = yield from self._read(path, {**asked, "limit": page_size, "cursor": after})
         following = body.get("nextCursor")
         if following is not None and following == after:

@@ -1,15 +1,19 @@
-"""Actions that the relayer sends: the wallet signs, and needs no gas. Approve, permit, split, merge, propose, settle, redeem."""
+"""
+Actions that the relayer sends: the wallet signs, and needs no gas. Approve, permit, split, merge, propose, settle,
+redeem.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence, cast
+from typing import Any, cast
 
 from .amounts import UINT256_MAX, Amount, base_units
 from .answers import Chain, UserNonces
-from .errors import BadArgument, OutcomeUnknown
+from .errors import BadArgument, ExchangeError, OutcomeUnknown, Refusal, TransportError
 from .orders import Outcome
-from .session import Session, body_of
+from .session import Session, body_of, bytes32
 from .wire import Flow, Pause, Request, post, segment
 
 #: What a permit of no limit permits.
@@ -42,8 +46,9 @@ class _Message:
 
 class Relaying(Session):
     """
-    The flows of relayed actions. Each signs once, sends until the relayer answers, and with `wait` (the default) until the chain has it, since the
-    next message of the wallet needs the next nonce. Raises Refusal, and OutcomeUnknown at the deadline.
+    The flows of relayed actions. Each signs once, sends until the relayer answers, and with `wait` (the default) until
+    the chain has it, since the next message of the wallet needs the next nonce. Raises Refusal, and OutcomeUnknown at
+    the deadline.
     """
 
     def approve(self, approved: bool = True, *, chain_id: int | None = None, wait: bool = True) -> Flow[Relayed]:
@@ -57,8 +62,8 @@ class Relaying(Session):
         self, value: Amount = UNLIMITED, *, spender: str = "settlement", chain_id: int | None = None, wait: bool = True
     ) -> Flow[Relayed]:
         """
-        Lets a contract take so much stablecoin. `spender` is the name of a contract in the configuration: `settlement`, which buying needs,
-        `conditionalTokens`, which splitting needs, or `oracleResolver`.
+        Lets a contract take so much stablecoin. `spender` is the name of a contract in the configuration: `settlement`,
+        which buying needs, `conditionalTokens`, which splitting needs, or `oracleResolver`.
         """
         chain = yield from self._relaying_chain(chain_id)
         address = cast(Mapping[str, str | None], chain["contracts"]).get(spender)
@@ -77,17 +82,22 @@ class Relaying(Session):
         """Turns as many shares of YES and of NO into stablecoin."""
         return (yield from self._sets("ctf-merge", market_id, amount, wait))
 
-    def redeem(self, market_id: str, outcomes: Sequence[Outcome] = tuple(Outcome), *, wait: bool = True) -> Flow[Relayed]:
+    def redeem(
+        self, market_id: str, outcomes: Sequence[Outcome] = tuple(Outcome), *, wait: bool = True
+    ) -> Flow[Relayed]:
         """Turns the shares of a resolved market into what they pay."""
         chain = yield from self._relaying_chain(market_id=market_id)
         item, message = yield from self._redemption(chain, market_id, outcomes)
         return (yield from self._relay(chain, "ctf-redemption", {"owner": self.address, **item}, [message], wait))
 
-    def redeem_many(self, market_ids: Sequence[str], *, chain_id: int | None = None, wait: bool = True) -> Flow[Relayed]:
+    def redeem_many(
+        self, market_ids: Sequence[str], *, chain_id: int | None = None, wait: bool = True
+    ) -> Flow[Relayed]:
         """Redeems the shares of up to 20 resolved markets in one transaction."""
         chain = yield from self._relaying_chain(chain_id)
         items, messages = [], []
         for market_id in market_ids:
+            bytes32(market_id, "a market id")
             item, message = yield from self._redemption(chain, market_id, tuple(Outcome))
             items.append(item)
             messages.append(message)
@@ -99,13 +109,24 @@ class Relaying(Session):
         chain = yield from self._relaying_chain(market_id=market_id)
         market = yield from self._market_nonces(chain, market_id)
         bond = int(market["bond"])
-        fields = {"market": market["contractAddress"], "proposer": self.address, "outcome": Outcome(outcome) is Outcome.YES, "bond": bond}
+        fields = {
+            "market": market["contractAddress"],
+            "proposer": self.address,
+            "outcome": Outcome(outcome) is Outcome.YES,
+            "bond": bond,
+        }
         message = yield from self._message(chain, "propose-resolution", fields, market_id)
         of_bond = {"owner": self.address, "spender": chain["contracts"]["oracleResolver"], "value": bond}
         permit = (yield from self._message(chain, "bond-permit", of_bond)).fields
         body = {
-            "marketAddress": fields["market"], "proposer": self.address, "outcome": fields["outcome"], **message.fields,
-            "bondPermitDeadline": permit["deadline"], "bondV": permit["v"], "bondR": permit["r"], "bondS": permit["s"],
+            "marketAddress": fields["market"],
+            "proposer": self.address,
+            "outcome": fields["outcome"],
+            **message.fields,
+            "bondPermitDeadline": permit["deadline"],
+            "bondV": permit["v"],
+            "bondR": permit["r"],
+            "bondS": permit["s"],
         }
         return (yield from self._relay(chain, "propose-resolution", body, [message], wait))
 
@@ -113,10 +134,17 @@ class Relaying(Session):
         """Settles a proposal after its dispute window: the market is resolved."""
         chain = yield from self._relaying_chain(market_id=market_id)
         market = yield from self._market_nonces(chain, market_id)
-        fields = {"market": market["contractAddress"], "settler": self.address, "winningOutcome": int(Outcome(winning_outcome))}
+        fields = {
+            "market": market["contractAddress"],
+            "settler": self.address,
+            "winningOutcome": int(Outcome(winning_outcome)),
+        }
         message = yield from self._message(chain, "settle-market", fields, market_id)
         body = {
-            "marketAddress": fields["market"], "settler": self.address, "winningOutcome": fields["winningOutcome"], **message.fields,
+            "marketAddress": fields["market"],
+            "settler": self.address,
+            "winningOutcome": fields["winningOutcome"],
+            **message.fields,
         }
         return (yield from self._relay(chain, "settle-market", body, [message], wait))
 
@@ -128,23 +156,42 @@ class Relaying(Session):
     def _sets(self, action: str, market_id: str, amount: Amount, wait: bool) -> Flow[Relayed]:
         chain = yield from self._relaying_chain(market_id=market_id)
         fields = {
-            "owner": self.address, "collateralToken": chain["contracts"]["collateral"], "conditionId": market_id,
+            "owner": self.address,
+            "collateralToken": chain["contracts"]["collateral"],
+            "conditionId": market_id,
             "amount": base_units(amount, "amount", least=1),
         }
         message = yield from self._message(chain, action, fields)
-        return (yield from self._relay(chain, action, {**fields, "amount": str(fields["amount"]), **message.fields}, [message], wait))
+        return (
+            yield from self._relay(
+                chain, action, {**fields, "amount": str(fields["amount"]), **message.fields}, [message], wait
+            )
+        )
 
     def _redemption(
         self, chain: Chain, market_id: str, outcomes: Sequence[Outcome]
     ) -> Flow[tuple[dict[str, Any], _Message]]:
         market = yield from self._market_nonces(chain, market_id)
         index_sets = [1 << int(Outcome(outcome)) for outcome in outcomes]
-        fields = {"collateralToken": chain["contracts"]["collateral"], "parentCollectionId": _ZERO_32, "conditionId": market_id}
-        message = yield from self._message(chain, "ctf-redemption", {"owner": self.address, **fields, "indexSets": index_sets}, market_id)
-        item = {**fields, "marketAddress": market["contractAddress"], "indexSets": [str(each) for each in index_sets], **message.fields}
+        fields = {
+            "collateralToken": chain["contracts"]["collateral"],
+            "parentCollectionId": _ZERO_32,
+            "conditionId": market_id,
+        }
+        message = yield from self._message(
+            chain, "ctf-redemption", {"owner": self.address, **fields, "indexSets": index_sets}, market_id
+        )
+        item = {
+            **fields,
+            "marketAddress": market["contractAddress"],
+            "indexSets": [str(each) for each in index_sets],
+            **message.fields,
+        }
         return item, message
 
-    def _message(self, chain: Chain, action: str, fields: Mapping[str, Any], market_id: str | None = None) -> Flow[_Message]:
+    def _message(
+        self, chain: Chain, action: str, fields: Mapping[str, Any], market_id: str | None = None
+    ) -> Flow[_Message]:
         """Signs a message with the nonce that is due."""
         kind = (yield from self._action(chain, action))["nonce"]["kind"]
         nonce = _nonce_of((yield from self._nonces(chain, market_id)), kind)
@@ -152,7 +199,9 @@ class Relaying(Session):
         signed = yield from self._signed(chain, action, {**fields, "nonce": nonce, "deadline": deadline})
         return _Message({"deadline": str(deadline), **signed.vrs}, kind, nonce, market_id)
 
-    def _relay(self, chain: Chain, action: str, body: Mapping[str, Any], messages: Sequence[_Message], wait: bool) -> Flow[Relayed]:
+    def _relay(
+        self, chain: Chain, action: str, body: Mapping[str, Any], messages: Sequence[_Message], wait: bool
+    ) -> Flow[Relayed]:
         request = self._authorized(post(f"/api/v1/relayer/{action}", {"chainId": chain["chainId"], **body}))
         delivered = yield from self._write(request, action)
         answer = body_of(delivered.response)
@@ -161,9 +210,18 @@ class Relaying(Session):
             return Relayed(tx_hash, is_done=tx_hash == "")
         deadline = self.clock.elapsed() + self.patience.resend_for
         for message in messages:
-            while not (yield from self._is_used(chain, message)):
+            reason: ExchangeError | None = None
+            while True:
+                try:
+                    if (yield from self._is_used(chain, message)):
+                        break
+                except (TransportError, Refusal) as error:
+                    # The request is with the relayer, whatever a look at it comes to.
+                    reason = error
                 if self.clock.elapsed() >= deadline:
-                    raise OutcomeUnknown(f"{action} was sent as {tx_hash}, and is not on the chain yet; ask again", request, tx_hash=tx_hash)
+                    raise OutcomeUnknown(
+                        f"{action} was sent as {tx_hash}, and is not on the chain yet", request, tx_hash=tx_hash
+                    ) from reason
                 yield Pause(_LOOKS_EVERY_S)
         return Relayed(tx_hash, is_done=True)
 
@@ -174,7 +232,9 @@ class Relaying(Session):
     def _authorized(self, request: Request) -> Request:
         if self.token is None:
             raise BadArgument("the relayer needs a bearer token: give the exchange one as token")
-        return Request(request.method, request.path, request.body, {**request.headers, "Authorization": f"Bearer {self.token}"})
+        return Request(
+            request.method, request.path, request.body, {**request.headers, "Authorization": f"Bearer {self.token}"}
+        )
 
     def _relaying_chain(self, chain_id: int | None = None, market_id: str | None = None) -> Flow[Chain]:
         chain = yield from self._chain(chain_id, market_id)

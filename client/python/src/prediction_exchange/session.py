@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Mapping, cast
+from typing import Any, cast
 
 from .answers import Chain, Configuration, SignedAction
 from .delivery import Clock, Delivered, Delivery, Patience, deliver
@@ -12,6 +14,8 @@ from .errors import BadArgument, TransportError
 from .nonces import MemoryNonces, Nonces
 from .signing import Signed, Signer, sign
 from .wire import Flow, Request, Response, get, json_object, segment
+
+_BYTES32 = re.compile("0x[0-9a-fA-F]{64}")
 
 
 @dataclass
@@ -49,11 +53,16 @@ class Session:
         return math.floor(self.clock.now() + self._ahead_s)
 
     def _deadline(self) -> int:
-        """Until when a signed request counts: it outlives the times that it is sent, and no longer, since signatures are public."""
+        """
+        Until when a signed request counts: it outlives the times that it is sent, and no longer, since signatures are
+        public.
+        """
         return self._server_time() + math.ceil(self.patience.resend_for + self.patience.attempt) + 20
 
     def _chain(self, chain_id: int | None = None, market_id: str | None = None) -> Flow[Chain]:
         """The chain that is named, or that the market is on, or the only one."""
+        if market_id is not None:
+            bytes32(market_id, "market_id")
         config = yield from self._known_config()
         wanted = chain_id if chain_id is not None else self.chain_id
         if wanted is None and market_id is not None and len(config["chains"]) > 1:
@@ -77,7 +86,9 @@ class Session:
     def _signed(self, chain: Chain, action: str, message: Mapping[str, Any]) -> Flow[Signed]:
         """Signs a message of an action, as the configuration names it."""
         told = yield from self._action(chain, action)
-        return sign(self._signer(), cast("Mapping[str, Any]", told["domain"]), cast("Mapping[str, Any]", told["types"]), message)
+        return sign(
+            self._signer(), cast("Mapping[str, Any]", told["domain"]), cast("Mapping[str, Any]", told["types"]), message
+        )
 
     def _action(self, chain: Chain, name: str) -> Flow[SignedAction]:
         """How an action is signed. The domain of the stablecoin may come a moment after the exchange has started."""
@@ -96,10 +107,14 @@ class Session:
 
     def _read_response(self, request: Request) -> Flow[Response]:
         if self.written >= 0:
-            request = Request(request.method, request.path, request.body, {**request.headers, "X-Min-Log-Position": str(self.written)})
+            request = Request(
+                request.method, request.path, request.body, {**request.headers, "X-Min-Log-Position": str(self.written)}
+            )
         return (yield from deliver(Delivery(request), self.patience, self.clock)).response
 
-    def _write(self, request: Request, what: str, *, order_hash: str | None = None, patience: Patience | None = None) -> Flow[Delivered]:
+    def _write(
+        self, request: Request, what: str, *, order_hash: str | None = None, patience: Patience | None = None
+    ) -> Flow[Delivered]:
         """A request that changes something. Later reads include it."""
         delivery = Delivery(request, changes=True, order_hash=order_hash, what=what)
         delivered = yield from deliver(delivery, patience or self.patience, self.clock)
@@ -110,6 +125,13 @@ class Session:
         told = response.header("X-Log-Position") or ""
         if told.isascii() and told.isdecimal():
             self.written = max(self.written, int(told))
+
+
+def bytes32(text: str, name: str) -> str:
+    """The text. Raises BadArgument where it is not 32 bytes as hex: a shorter one would be signed as another one."""
+    if not isinstance(text, str) or not _BYTES32.fullmatch(text):
+        raise BadArgument(f"{name} is {text!r}, and not 0x and 64 hex digits")
+    return text
 
 
 def body_of(response: Response) -> dict[str, Any]:

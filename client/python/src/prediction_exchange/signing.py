@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Mapping, Protocol, Sequence, cast
+from typing import Any, Protocol, cast
 
 from eth_account import Account
 from eth_account.messages import SignableMessage, encode_typed_data

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -33,15 +34,22 @@ def arguments_of(base: str, effect: Send) -> dict[str, Any]:
     """The arguments of httpx for a request."""
     request = effect.request
     return {
-        "method": request.method, "url": base + request.path, "content": request.body, "headers": dict(request.headers),
-        "timeout": effect.timeout_s, "follow_redirects": False,
+        "method": request.method,
+        "url": base + request.path,
+        "content": request.body,
+        "headers": dict(request.headers),
+        "timeout": effect.timeout_s,
+        "follow_redirects": False,
     }
 
 
 def stream_arguments_of(base: str, request: Request) -> dict[str, Any]:
     """The arguments of httpx for a stream, which is read until it is silent for too long."""
     return {
-        "method": request.method, "url": base + request.path, "headers": dict(request.headers), "follow_redirects": False,
+        "method": request.method,
+        "url": base + request.path,
+        "headers": dict(request.headers),
+        "follow_redirects": False,
         "timeout": httpx.Timeout(10.0, read=SILENCE_S),
     }
 

@@ -1,11 +1,14 @@
-"""The streams: from bytes to messages, and the proof that none is missing. Connects again where the connection is lost."""
+"""
+The streams: from bytes to messages, and the proof that none is missing. Connects again where the connection is lost.
+"""
 
 from __future__ import annotations
 
 import codecs
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Iterator, Mapping, Sequence, cast
+from typing import Any, cast
 
 from .answers import StreamMessage
 from .delivery import Clock, Patience, is_worth_repeating, refusal_in, retry_after_in
@@ -14,15 +17,16 @@ from .wire import Request, Response, get
 
 #: The exchange writes every 15 s at least. Without anything for so long the connection is taken for lost.
 SILENCE_S = 45.0
-#: A process that is a moment behind may not have the position yet. After so many times the exchange has another history, or less of it.
+#: A process that is a moment behind may not have the position yet. After so many times the exchange has another
+#: history, or less of it.
 _NOT_RECORDED_TIMES = 5
 
 
 @dataclass(frozen=True)
 class Gap:
     """
-    Messages of a channel may be missing here: the message that follows says that it comes after `previous`, and the last one that was received is
-    `received`. What was kept of the channel is to be read anew.
+    Messages of a channel may be missing here: the message that follows says that it comes after `previous`, and the
+    last one that was received is `received`. What was kept of the channel is to be read anew.
     """
 
     channel: str
@@ -33,7 +37,9 @@ class Gap:
 
 
 class EventParser:
-    """Server-sent events from pieces of any size: each event's data, None where there is only an id, and the last id."""
+    """
+    Server-sent events from pieces of any size: each event's data, None where there is only an id, and the last id.
+    """
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -72,8 +78,8 @@ class EventParser:
 @dataclass
 class Watch:
     """
-    A stream of channels across connections, without input and output: a shell asks for the request, gives the answer's head and its pieces,
-    and tells when the connection is lost. Messages of one position are given together.
+    A stream of channels across connections, without input and output: a shell asks for the request, gives the answer's
+    head and its pieces, and tells when the connection is lost. Messages of one position are given together.
     """
 
     channels: Sequence[str]
@@ -106,21 +112,28 @@ class Watch:
 
     def connected(self, response: Response) -> float | None:
         """
-        Takes an answer's head; of one that is no stream the whole answer. Returns None where the pieces follow, else the pause until the next
-        connection. Raises Refusal where another connection would be refused, too.
+        Takes an answer's head; of one that is no stream the whole answer. Returns None where the pieces follow, else
+        the pause until the next connection. Raises Refusal where another connection would be refused, too.
         """
         if response.status == 200 and (response.header("Content-Type") or "").startswith("text/event-stream"):
             self._lost_at = None
             self._not_recorded = 0
             told = response.header("X-Log-Position") or ""
             # Where snapshots come first, the stream has begun once they are here.
-            if self._anchor is None and told.isascii() and told.isdecimal() and not any(self._opens(channel) for channel in self.channels):
+            if (
+                self._anchor is None
+                and told.isascii()
+                and told.isdecimal()
+                and not any(self._opens(channel) for channel in self.channels)
+            ):
                 self._anchor = int(told)
             return None
         refusal = refusal_in(get("/api/v1/stream"), response)
         if refusal is None:
             raise TransportError("the stream was answered with something else", status=response.status)
-        self._not_recorded = self._not_recorded + 1 if isinstance(refusal, Refusal) and refusal.code == "not_recorded_yet" else 0
+        self._not_recorded = (
+            self._not_recorded + 1 if isinstance(refusal, Refusal) and refusal.code == "not_recorded_yet" else 0
+        )
         if not is_worth_repeating(refusal, changes=False) and not 0 < self._not_recorded <= _NOT_RECORDED_TIMES:
             raise refusal
         return max(self.lost(refusal), retry_after_in(response) or 0.0)
@@ -133,11 +146,16 @@ class Watch:
             self._believe(event_id)
 
     def lost(self, reason: Exception) -> float:
-        """The connection is lost: returns the pause until the next one. Raises TransportError when that has gone on for too long."""
+        """
+        The connection is lost: returns the pause until the next one. Raises TransportError when that has gone on for
+        too long.
+        """
         now = self.clock.elapsed()
         self._lost_at = now if self._lost_at is None else self._lost_at
         if self.give_up_after is not None and now - self._lost_at >= self.give_up_after:
-            raise TransportError(f"the stream could not be connected for {self.give_up_after:g} s: {reason}") from reason
+            raise TransportError(
+                f"the stream could not be connected for {self.give_up_after:g} s: {reason}"
+            ) from reason
         pause = self.patience.pause(self._attempt, self.clock.chance())
         self._attempt += 1
         return pause
@@ -203,7 +221,9 @@ def _message_in(data: str) -> dict[str, Any]:
         raise TransportError(f"the stream has what is no message: {data[:200]}")
     if message["type"] == "error":
         return message
-    is_told = isinstance(message.get("channel"), str) and all(type(message.get(name)) is int for name in ("position", "previous"))
+    is_told = isinstance(message.get("channel"), str) and all(
+        type(message.get(name)) is int for name in ("position", "previous")
+    )
     if not is_told:
         raise TransportError(f"the stream has a message without channel, position or previous: {data[:200]}")
     return message

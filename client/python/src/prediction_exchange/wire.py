@@ -1,10 +1,14 @@
-"""What flows between the core and a shell: requests, answers and pauses. The core is generators that do no input or output themselves."""
+"""
+What flows between the core and a shell: requests, answers and pauses. The core is generators that do no input or output
+themselves.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generator, Mapping, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 T = TypeVar("T")

@@ -4,9 +4,10 @@ const INTERVALS_S = [60, 300, 900, 3_600, 86_400];
 
 /** SQL statements, to be run in this order, each over all rows. A test compares what they make with what the projections make. */
 export const DERIVE: readonly string[] = [
-  'truncate order_markets, position_markets, market_holders, chain_volumes, candles, unsettled_trades, failed_trades, unannounced_settlements',
+  'truncate order_markets, position_markets, market_holders, chain_volumes, candles, open_orders, unsettled_trades, failed_trades, unannounced_settlements',
   'insert into order_markets select market_id, chain_id from markets',
   'update orders set chain_id = order_markets.chain_id from order_markets where order_markets.market_id = orders.market_id',
+  'insert into open_orders select trader, number, chain_id from orders where status = 0',
   'insert into position_markets select market_id, chain_id, opened_position from markets',
   `insert into market_holders
     select market_id, count(*) filter (where yes_shares > 0 or no_shares > 0) from positions group by market_id`,

@@ -1,0 +1,112 @@
+/** One connection with a stream, however its messages are written: what it reads, what waits to be sent, and how it ends. */
+import { unlessLogAway } from '../unless-log-away.js';
+import type { CatchUpParts, Wanted } from './catch-up.js';
+import type { Channel } from './channel.js';
+import { endingOf } from './endings.js';
+import type { Form } from './message.js';
+import { createStreamReader, type Room, type StreamReader } from './stream-reader.js';
+import { createSubscriptions, type Subscriptions } from './subscriptions.js';
+
+export interface StreamConnection {
+  readonly reader: StreamReader;
+  readonly subscriptions: Subscriptions;
+  /** Throws RequestError `unknown_market`, `unknown_asset`, and as `beginAt` does. Resolves with the position of the beginning. */
+  readonly subscribe: (wanted: Wanted) => Promise<number>;
+  readonly stream: AsyncIterable<Uint8Array>;
+  /** Aborts when the reader takes nothing for too long. */
+  readonly cut: AbortSignal;
+  /** Leaves everything. May be called twice. */
+  readonly end: () => void;
+}
+
+export interface StreamConnectionOptions {
+  readonly form: Form;
+  readonly parts: CatchUpParts;
+  readonly room: Room | undefined;
+  /** A reader that takes nothing for this long is cut off: of a history, or of its last words. */
+  readonly stallMs: number;
+  readonly onError: (error: unknown) => void;
+  /** Throws RequestError for a channel of what there is not. */
+  readonly mustExist: (channels: readonly Channel[]) => Promise<void>;
+  /** Called when the reader has left more unread than it may. */
+  readonly cutOff: () => void;
+  /** Called once, at the end. */
+  readonly ended: () => void;
+}
+
+export function createConnection({ form, parts, room, stallMs, onError, mustExist, cutOff, ended }: StreamConnectionOptions): StreamConnection {
+  let isOver = false;
+  const end = (): void => {
+    if (isOver) return;
+    isOver = true;
+    subscriptions.leave();
+    ended();
+  };
+  const cut = new AbortController();
+  const cutSoon = (): void => {
+    cutOff();
+    setTimeout(() => { cut.abort(); }, stallMs).unref();
+  };
+  const reader = createStreamReader({ form, cutOff: cutSoon, ended: end, room });
+  const subscriptions = createSubscriptions(parts, reader);
+  return {
+    reader, subscriptions, end, cut: cut.signal,
+    stream: hurried(piecesOf({ form, reader, subscriptions, end, onError }), { stallMs, cut }),
+    subscribe: (wanted) => unlessLogAway(async () => {
+      await mustExist(wanted.channels);
+      return subscriptions.begin(wanted);
+    }),
+  };
+}
+
+interface Parts extends Pick<StreamConnection, 'reader' | 'subscriptions' | 'end'> {
+  readonly form: Form;
+  readonly onError: (error: unknown) => void;
+}
+
+/** The pieces of a stream: what waits for its reader, then what the log has, and what comes. */
+function piecesOf({ form, reader, subscriptions, end, onError }: Parts): Pieces {
+  const nextOfLog = async (): Promise<IteratorResult<Uint8Array>> => {
+    const delivery = await subscriptions.next().catch((error: unknown) => {
+      reader.end(endingOf(error, onError));
+      return undefined;
+    });
+    return delivery === undefined ? next() : { done: false, value: form.delivery(delivery) };
+  };
+  const next = (): Promise<IteratorResult<Uint8Array>> => reader.isWaiting() || !subscriptions.isCatchingUp() ? reader.next() : nextOfLog();
+
+  return {
+    next, isCatchingUp: () => subscriptions.isCatchingUp(),
+    return() {
+      end();
+      return Promise.resolve({ done: true, value: undefined });
+    },
+  };
+}
+
+interface Pieces {
+  isCatchingUp(): boolean;
+  next(): Promise<IteratorResult<Uint8Array>>;
+  return(): Promise<IteratorResult<Uint8Array>>;
+}
+
+/** The same pieces; while they come from the log, `cut` aborts when nobody has asked for the next one for a while. */
+function hurried(pieces: Pieces, { stallMs, cut }: { readonly stallMs: number; readonly cut: AbortController }): AsyncIterableIterator<Uint8Array> {
+  let stalled: NodeJS.Timeout | undefined;
+  const stream: AsyncIterableIterator<Uint8Array> = {
+    [Symbol.asyncIterator]: () => stream,
+    next: () => {
+      clearTimeout(stalled);
+      if (!pieces.isCatchingUp()) return pieces.next();
+      return pieces.next().then((result) => {
+        if (result.done !== true && pieces.isCatchingUp()) stalled = setTimeout(() => { cut.abort(); }, stallMs).unref();
+        return result;
+      });
+    },
+    return: () => {
+      clearTimeout(stalled);
+      return pieces.return();
+    },
+  };
+  return stream;
+}
