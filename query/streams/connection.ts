@@ -34,7 +34,9 @@ export interface StreamConnectionOptions {
   readonly ended: () => void;
 }
 
-export function createConnection({ form, parts, room, stallMs, onError, mustExist, cutOff, ended }: StreamConnectionOptions): StreamConnection {
+export function createConnection({
+  form, parts, room, stallMs, onError, mustExist, cutOff, ended,
+}: StreamConnectionOptions): StreamConnection {
   let isOver = false;
   const end = (): void => {
     if (isOver) return;
