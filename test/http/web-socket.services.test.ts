@@ -147,7 +147,7 @@ describe('service: the WebSocket', () => {
     ['no channels', '{"type":"subscribe"}', 'invalid_request', /channels/], ['an empty list', subscribe({ channels: [] }), 'invalid_request', /at least one/],
     ['channels as a text', subscribe({ channels: 'markets' }), 'invalid_request', /list of texts/],
     ['a channel that is no text', subscribe({ channels: [1] }), 'invalid_request', /list of texts/],
-    ['a channel that there is not', subscribe({ channels: ['books:1'] }), 'invalid_request', /is not a channel/],
+    ['a channel that there is not', subscribe({ channels: ['books:1'] }), 'invalid_request', /which is not a channel/],
     ['a market that is none', subscribe({ channels: ['book:0x12'] }), 'invalid_market_id'], ['an address that is none', subscribe({ channels: ['orders:1'] }), 'invalid_address'],
     ['a market that there is not', subscribe({ channels: ['markets', `book:${unknown}`] }), 'unknown_market'],
     ['an asset without prices', subscribe({ channels: ['prices:DOGE'] }), 'unknown_asset'], ['51 channels', subscribe({ channels: many }), 'invalid_request', /at most 50/],
