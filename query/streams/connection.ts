@@ -9,7 +9,7 @@ import type { Form } from './message.js';
 import { createStreamReader, type Room, type StreamReader } from './stream-reader.js';
 import { createSubscriptions, type Subscriptions } from './subscriptions.js';
 
-export interface Connection {
+export interface StreamConnection {
   readonly reader: StreamReader;
   readonly subscriptions: Subscriptions;
   /** Throws RequestError `unknown_market`, `unknown_asset`, and as `beginAt` does. Resolves with the position of the beginning. */
@@ -21,7 +21,7 @@ export interface Connection {
   readonly end: () => void;
 }
 
-export interface ConnectionOptions {
+export interface StreamConnectionOptions {
   readonly form: Form;
   readonly parts: CatchUpParts;
   readonly room: Room | undefined;
@@ -39,7 +39,7 @@ export interface ConnectionOptions {
   readonly ended: () => void;
 }
 
-export function createConnection(options: ConnectionOptions): Connection {
+export function createConnection(options: StreamConnectionOptions): StreamConnection {
   const { form, parts, room, backlog, isFixed, stallMs, onError, mustExist, cutOff, ended } = options;
   let isOver = false;
   const end = (): void => {
@@ -66,7 +66,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-interface Parts extends Pick<Connection, 'reader' | 'subscriptions' | 'end'> {
+interface Parts extends Pick<StreamConnection, 'reader' | 'subscriptions' | 'end'> {
   readonly form: Form;
   readonly onError: (error: unknown) => void;
 }
@@ -105,7 +105,7 @@ interface Hurry {
 }
 
 /** The same pieces; while they come from the log, `cut` aborts when nobody has asked for the next one for a while. */
-function hurried(pieces: Pieces, { stallMs, cut, isFixed }: Hurry): Connection['stream'] {
+function hurried(pieces: Pieces, { stallMs, cut, isFixed }: Hurry): StreamConnection['stream'] {
   let stalled: NodeJS.Timeout | undefined;
   const stream: AsyncIterableIterator<Uint8Array> & Pick<Source, 'flow'> = {
     [Symbol.asyncIterator]: () => stream,

@@ -44,19 +44,22 @@ export interface StreamReaderOptions {
   readonly backlog: Backlog;
 }
 
+const GONE: Ending = { code: 'unavailable', text: 'the client has gone' };
+const TOO_SLOW: Ending = {
+  code: 'too_slow', text: 'more waits to be read than the exchange keeps for one reader; connect again, with the last position',
+};
+
 export function createStreamReader({ form, cutOff, ended, room = ROOM, backlog }: StreamReaderOptions): StreamReader {
   let waiting: Uint8Array[] = [];
-  /** Of those that wait, but `given`. */
   let bytes = 0;
+  /** It does not count among the bytes. */
   let given: Uint8Array | undefined;
   let emptied: (() => void) | undefined;
   let ending: Ending | undefined;
-
   const take = (): Uint8Array | undefined => {
     const value = waiting.shift();
-    if (value === undefined) return undefined;
-    leftovers.release(value);
-    if (value === given) given = undefined; else bytes -= value.length;
+    if (value !== undefined) leftovers.release(value);
+    if (value === given) given = undefined; else bytes -= value?.length ?? 0;
     if (waiting.length === 0) empty();
     return value;
   };
@@ -75,14 +78,13 @@ export function createStreamReader({ form, cutOff, ended, room = ROOM, backlog }
   };
   const push = (piece: Uint8Array): void => {
     if (ending !== undefined || outlet.hand(piece)) return;
-    if (bytes + piece.length <= room.bytes && waiting.length < room.pieces) {
-      waiting.push(piece);
-      bytes += piece.length;
-      leftovers.hold(piece);
-    } else tooSlow();
+    if (bytes + piece.length > room.bytes || waiting.length >= room.pieces) return tooSlow();
+    waiting.push(piece);
+    bytes += piece.length;
+    leftovers.hold(piece);
   };
   const tooSlow = (): void => {
-    end({ code: 'too_slow', text: 'more waits to be read than the exchange keeps for one reader; connect again, with the last position' });
+    end(TOO_SLOW);
     cutOff();
   };
   const clear = (): void => {
@@ -90,13 +92,10 @@ export function createStreamReader({ form, cutOff, ended, room = ROOM, backlog }
     waiting = [];
   };
   const leftovers = backlog.open(tooSlow);
-
   return {
     take: (delivery) => { push(form.delivery(delivery)); },
     beat: (heartbeat) => { push(form.heartbeat(heartbeat)); },
-    end,
-    flow: outlet.flow, leave: clear,
-    ending: () => ending,
+    end, flow: outlet.flow, ending: () => ending,
     isWaiting: () => waiting.length > 0 || ending !== undefined,
     give(piece) {
       if (ending !== undefined || outlet.hand(piece)) return;
@@ -104,17 +103,19 @@ export function createStreamReader({ form, cutOff, ended, room = ROOM, backlog }
       waiting.push(piece);
       leftovers.hold(piece);
     },
-    async drained() {
+    drained: async () => {
       if (waiting.length > 0 && ending === undefined) await new Promise<void>((resolve) => { emptied = resolve; });
     },
-    next: () => {
+    next() {
       const value = take();
       if (value !== undefined) return Promise.resolve({ done: false, value });
-      if (ending !== undefined) {
-        ended();
-        return Promise.resolve({ done: true, value: undefined });
-      }
-      return outlet.next();
+      if (ending === undefined) return outlet.next();
+      ended();
+      return Promise.resolve({ done: true, value: undefined });
+    },
+    leave() {
+      ending ??= GONE;
+      clear();
     },
   };
 }

@@ -10,7 +10,7 @@ import { bytes, hex, type Statement } from '../statement.js';
 import { createBacklog } from './backlog.js';
 import { catchUpParts } from './catch-up.js';
 import type { Channel } from './channel.js';
-import { createConnection, type Connection } from './connection.js';
+import { createConnection, type StreamConnection } from './connection.js';
 import { createConversation } from './conversation.js';
 import { createHub } from './hub.js';
 import { events, frames, type Form } from './message.js';
@@ -65,7 +65,7 @@ export function createStreams({ log, db, places, assets, onError, room, bytesOfA
   let open = 0;
   let cutOff = 0;
 
-  const connect = (form: Form, ip: string): Connection => {
+  const connect = (form: Form, ip: string): StreamConnection => {
     const leave = places.enter(ip);
     open += 1;
     return createConnection({

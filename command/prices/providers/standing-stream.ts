@@ -12,7 +12,7 @@ export interface SourceMessage {
 }
 
 /** What a transport tells of its connection. */
-export interface StreamConnection {
+export interface SourceConnection {
   /** When it aborts, the transport lets the connection go. */
   readonly signal: AbortSignal;
   opened(): void;
@@ -23,7 +23,7 @@ export interface StreamConnection {
 }
 
 /** Makes one connection. Never resolves; rejects when the connection has ended, with ProviderFailure for the reason. */
-export type Transport = (connection: StreamConnection) => Promise<never>;
+export type Transport = (connection: SourceConnection) => Promise<never>;
 
 export interface StandingStreamOptions {
   /** What reports call the provider. */
@@ -148,7 +148,7 @@ async function oneConnection(options: StandingStreamOptions, { record, listener,
   }
 
   const watching = watch();
-  const connection: StreamConnection = {
+  const connection: SourceConnection = {
     signal,
     opened() { record.opened(); alive(); },
     heard(message) {
