@@ -7,19 +7,18 @@ import { connect, decimalOf, ExchangeError, Outcome, Side, type Hex, type Messag
 import { fileNonceStore } from '../src/node/nonce-file.js';
 import { pause } from '../src/waiting.js';
 
-const { EXCHANGE_URL: url = 'http://127.0.0.1:8080', MARKET = '', PRIVATE_KEY: key = '', NONCES = 'nonces.json' } = process.env;
+const { EXCHANGE_URL: url = 'http://127.0.0.1:8080', MARKET = '', PRIVATE_KEY: key = '', NONCES = '' } = process.env;
 const market = MARKET as Hex;
-const SIZE = 10_000_000n;
-const HALF_SPREAD = 20_000n;
+const [SIZE, HALF_SPREAD] = [10_000_000n, 20_000n];
 /** How far the price moves for each SIZE that it holds, and how much it may hold or owe. */
 const [STEP, MOST] = [5_000n, 20n * SIZE];
 /** All orders are cancelled when the exchange has not heard of this program for so long. */
 const SWITCH_S = 30;
-
 const stopping = new AbortController();
 const { signal } = stopping;
 process.once('SIGTERM', () => { stopping.abort(new Error('stopped')); });
-const client = connect({ url, signer: new Wallet(key), nonces: fileNonceStore(NONCES), timeoutMs: 60_000 });
+const nonces = fileNonceStore(NONCES || 'nonces.json');
+const client = connect({ url, signer: new Wallet(key), nonces, timeoutMs: 60_000 });
 
 interface Quote { readonly side: Side; readonly price: bigint }
 const orders = new Map<Hex, Quote & { isOpen: boolean }>();
@@ -52,15 +51,15 @@ function wanted(): Quote[] {
 const isAmong = (quotes: readonly Quote[], { side, price }: Quote): boolean => (
   quotes.some((each) => each.side === side && each.price === price));
 
-/** Cancels what it does not want any more, and places what is missing. No signal ends that: each order is answered for. */
+/** Cancels what it does not want any more, and places what is missing. No signal ends that: each order is answered. */
 async function quote(): Promise<void> {
   if (told < placed) return;
   const goal = wanted();
   const open = [...orders].filter(([, { isOpen }]) => isOpen);
   const quotes = open.map(([, order]) => order);
   // A quote whose answer was lost may be there twice.
-  const stale = open.filter(([, order], i) => !isAmong(goal, order) || isAmong(quotes.slice(0, i), order)).map(([orderHash]) => ({ orderHash }));
-  if (stale.length > 0) await client.cancelMany(stale);
+  const stale = open.filter(([, order], i) => !isAmong(goal, order) || isAmong(quotes.slice(0, i), order));
+  if (stale.length > 0) await client.cancelMany(stale.map(([orderHash]) => ({ orderHash })));
   const missing = goal.filter((each) => !isAmong(quotes, each));
   if (missing.length === 0) return;
   const results = await client.placeBatch(missing.map((each) => (
@@ -92,7 +91,8 @@ async function every(ms: number, work: () => Promise<unknown>): Promise<void> {
 }
 
 const { position } = await client.cancelAll({ market });
-const work = [follow(position), every(200, quote), every(SWITCH_S * 300, () => client.cancelAfter({ seconds: SWITCH_S }))];
+const arm = () => client.cancelAfter({ seconds: SWITCH_S });
+const work = [follow(position), every(200, quote), every(SWITCH_S * 300, arm)];
 await Promise.race(work).catch((error: unknown) => { if (!signal.aborted) console.error(error); });
 stopping.abort();
 await Promise.allSettled(work); // Else an order on its way could come after the cancel.

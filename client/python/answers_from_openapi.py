@@ -114,6 +114,28 @@ class Module:
         self._done[name] = "\n".join(lines) + "\n"
 
 
+def answered(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The schemas that answers of the API lead to. What only requests have is the client's own matter."""
+    components = document["components"]
+    waiting: list[Any] = [
+        operation["responses"]
+        for path, operations in document["paths"].items()
+        if path.startswith("/api/")
+        for operation in operations.values()
+        if isinstance(operation, dict)
+    ]
+    found: dict[str, Any] = {}
+    seen: set[tuple[str, str]] = set()
+    while waiting:
+        for kind, name in re.findall(r'"#/components/(\w+)/(\w+)"', json.dumps(waiting.pop())):
+            if (kind, name) not in seen:
+                seen.add((kind, name))
+                waiting.append(components[kind][name])
+                if kind == "schemas":
+                    found[name] = components[kind][name]
+    return found
+
+
 def _reference(schema: Any) -> str | None:
     reference = schema.get("$ref")
     return None if reference is None else str(reference).rsplit("/", 1)[1]
@@ -142,7 +164,7 @@ def main() -> None:
     """Reads the document from standard input, and writes the module to standard output."""
     document = json.load(sys.stdin)
     answer = document["paths"][STREAM]["get"]["responses"]["200"]["content"]["text/event-stream"]["schema"]
-    sys.stdout.write(Module(document["components"]["schemas"]).text(answer))
+    sys.stdout.write(Module(answered(document)).text(answer))
 
 
 if __name__ == "__main__":

@@ -5,10 +5,11 @@
 
 const NAMES = [
   // Prices: of shares in units of 1e-6, of assets in units of 1e-8.
-  'price', 'fillPrice', 'bestAskPrice', 'lastPrice', 'bestBid', 'bestAsk', 'mid', 'spread', 'change24h', 'startPrice', 'endPrice',
-  'open', 'high', 'low', 'close', 'minPrice', 'maxPrice',
+  'price', 'fillPrice', 'bestAskPrice', 'lastPrice', 'bestBid', 'bestAsk', 'mid', 'spread', 'change24h', 'startPrice',
+  'endPrice', 'open', 'high', 'low', 'close', 'minPrice', 'maxPrice',
   // Sizes, and shares that are held.
-  'size', 'fillSize', 'filledSize', 'restingSize', 'remainingSize', 'cancelledSize', 'minOrderSize', 'yesShares', 'noShares',
+  'size', 'fillSize', 'filledSize', 'restingSize', 'remainingSize', 'cancelledSize', 'minOrderSize',
+  'yesShares', 'noShares',
   // Stablecoin.
   'cost', 'payout', 'needed', 'neededByOrders', 'neededByFills', 'balance', 'allowance', 'collateral', 'available',
   'required', 'reserved', 'totalInvested', 'yesCost', 'noCost', 'volume', 'volume24h', 'totalVolume', 'total_volume',

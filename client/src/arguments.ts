@@ -10,12 +10,17 @@ export function unitsOf(argument: string, amount: Amount): bigint {
   if (typeof amount === 'bigint' && amount >= 0n) return amount;
   const [, whole, fraction = ''] = typeof amount === 'string' ? DECIMAL.exec(amount) ?? [] : [];
   if (whole !== undefined) return BigInt(whole + fraction.padEnd(DECIMALS, '0'));
-  const why = typeof amount === 'number' ? 'numbers are refused, since they are rounded' : `${JSON.stringify(String(amount))} is neither`;
-  throw new BadArgument(argument, `is a bigint in units of 1e-6, or a decimal string with at most ${DECIMALS} decimals such as '0.62': ${why}`);
+  const why = typeof amount === 'number' ? 'numbers are refused, since they are rounded' : `not ${shown(amount)}`;
+  throw new BadArgument(argument, 'is a bigint in units of 1e-6, or a decimal string with at most '
+    + `${DECIMALS} decimals such as '0.62': ${why}`);
 }
 
+const shown = (value: unknown): string => JSON.stringify(String(value));
+
 /** The same within bounds. */
-export function unitsWithin(argument: string, amount: Amount, { min, max }: { readonly min: bigint; readonly max: bigint }): bigint {
+export function unitsWithin(
+  argument: string, amount: Amount, { min, max }: { readonly min: bigint; readonly max: bigint },
+): bigint {
   const units = unitsOf(argument, amount);
   if (units >= min && units <= max) return units;
   throw new BadArgument(argument, `is ${decimalOf(min)} to ${decimalOf(max)}, not ${decimalOf(units)}`);
@@ -30,14 +35,16 @@ export function decimalOf(units: bigint): string {
 
 /** The hex in lower case. Throws BadArgument unless it has `bytes` bytes. */
 export function hexOf(argument: string, value: string, bytes: number): Hex {
-  if (typeof value === 'string' && value.length === 2 + 2 * bytes && /^0x[0-9a-fA-F]+$/.test(value)) return value.toLowerCase() as Hex;
+  const isRight = typeof value === 'string' && value.length === 2 + 2 * bytes && /^0x[0-9a-fA-F]+$/.test(value);
+  if (isRight) return value.toLowerCase() as Hex;
   throw new BadArgument(argument, `is 0x and ${2 * bytes} hex digits, not ${JSON.stringify(value)}`);
 }
 
 /** One of a few values, such as a side. Throws BadArgument. */
 export function oneOf<V extends number>(argument: string, value: V, values: Readonly<Record<string, V>>): V {
   if (Object.values(values).includes(value)) return value;
-  throw new BadArgument(argument, `is ${Object.entries(values).map(([name, each]) => `${each} (${name})`).join(' or ')}, not ${String(value)}`);
+  const choices = Object.entries(values).map(([name, each]) => `${each} (${name})`);
+  throw new BadArgument(argument, `is ${choices.join(' or ')}, not ${String(value)}`);
 }
 
 /** A whole number of at least `min`. Throws BadArgument. */

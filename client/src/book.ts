@@ -50,7 +50,9 @@ export async function* followBook(
 
 /** A book that takes messages. */
 export class KeptBook {
-  private readonly sides = [Outcome.Yes, Outcome.No].map(() => [new Map<bigint, bigint>(), new Map<bigint, bigint>()] as const);
+  private readonly sides = [Outcome.Yes, Outcome.No]
+    .map(() => [new Map<bigint, bigint>(), new Map<bigint, bigint>()] as const);
+
   private position: number | undefined;
   private at = 0;
 

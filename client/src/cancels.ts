@@ -1,9 +1,11 @@
 /** Cancels: of one order, of many, of all, of a part, and of all unless the client speaks up in time. */
 import type { CancelledAll, CancelledOrder, ReducedOrder, Switch } from './answers.js';
 import { hexOf, unitsWithin, wholeNumber } from './arguments.js';
-import { Refusal, type CallOptions } from './errors.js';
-import { postOf, resultsOf } from './orders.js';
-import { isReplay, marketIdOf, pathOf, positionIn, type MarketReference, type Session } from './session.js';
+import type { Refusal, CallOptions } from './errors.js';
+import { postOf, refusalIn, resultsOf } from './orders.js';
+import {
+  isReplay, marketIdOf, pathOf, positionIn, type MarketReference, type OnChain, type Session,
+} from './session.js';
 import type { Signing } from './signing.js';
 import type { Amount, Hex } from './vocabulary.js';
 
@@ -42,20 +44,24 @@ export class Cancels {
    * Cancels an order; one that is cancelled already gives the same answer. Throws Refusal `already_filled`,
    * `unknown_order`.
    */
-  async cancel({ orderHash: hash, marketId }: OrderReference, options: CallOptions = {}): Promise<Recorded<CancelledOrder>> {
+  async cancel(
+    { orderHash: hash, marketId }: OrderReference, options: CallOptions = {},
+  ): Promise<Recorded<CancelledOrder>> {
     const orderHash = hexOf('orderHash', hash, HASH_BYTES);
     const chain = await this.session.chainOfMarket(marketId, options);
     const [trader, deadline] = [this.signing.trader, await this.signing.nextDeadline(options)];
-    const signature = await this.signing.sign(chain, 'cancel', { orderHash, trader, deadline: BigInt(deadline) }, options);
+    const message = { orderHash, trader, deadline: BigInt(deadline) };
+    const signature = await this.signing.sign(chain, 'cancel', message, options);
     return this.session.send({
-      method: 'DELETE', path: pathOf(`/api/v1/orders/${orderHash}`, { marketId: hexOf('marketId', marketId, HASH_BYTES) }),
+      method: 'DELETE',
+      path: pathOf(`/api/v1/orders/${orderHash}`, { marketId: hexOf('marketId', marketId, HASH_BYTES) }),
       headers: { 'X-Cancel-Signature': signature, 'X-Cancel-Deadline': String(deadline) },
     }, { result: (answer) => ({ ...answer.body as CancelledOrder, position: positionIn(answer) }) }, options);
   }
 
   /** Cancels orders of one chain, by one signature for each hundred. The results come in their order. */
   async cancelMany(
-    orders: readonly Pick<OrderReference, 'orderHash'>[], { chainId, ...options }: CallOptions & { readonly chainId?: number } = {},
+    orders: readonly Pick<OrderReference, 'orderHash'>[], { chainId, ...options }: OnChain & CallOptions = {},
   ): Promise<(CancelledOrder | Refusal)[]> {
     const hashes = orders.map(({ orderHash }) => hexOf('orderHash', orderHash, HASH_BYTES));
     const results: (CancelledOrder | Refusal)[] = [];
@@ -66,22 +72,30 @@ export class Cancels {
   }
 
   /** Cancels all open orders. From the answer on none of them trades. */
-  async cancelAll({ market, chainId }: CancelAllRequest = {}, options: CallOptions = {}): Promise<Recorded<CancelledAll>> {
-    const chain = market === undefined ? await this.session.chain(chainId, options) : await this.session.chainOfMarket(market, options);
+  async cancelAll(
+    { market, chainId }: CancelAllRequest = {}, options: CallOptions = {},
+  ): Promise<Recorded<CancelledAll>> {
+    const { session } = this;
+    const asked = market === undefined ? session.chain(chainId, options) : session.chainOfMarket(market, options);
+    const chain = await asked;
     const marketId = market === undefined ? ALL_MARKETS : hexOf('market', marketIdOf(market), HASH_BYTES);
     for (;;) {
       const { request } = await this.requestOf(chain, 'cancel-all', { trader: this.signing.trader, marketId }, options);
       // Another program with this key, or this one before a restart, may have signed the very same request: then it has
       // not counted.
       const cancelled = await this.session.send(postOf('/api/v1/orders/cancel-all', request), {
-        result: (answer) => isReplay(answer) && !answer.wasUnsure ? undefined : { ...answer.body as CancelledAll, position: positionIn(answer) },
+        result: (answer) => isReplay(answer) && !answer.wasUnsure
+          ? undefined
+          : { ...answer.body as CancelledAll, position: positionIn(answer) },
       }, options);
       if (cancelled !== undefined) return cancelled;
     }
   }
 
   /** Makes an order smaller; it keeps its place. `size` is that of the whole order, its filled part included. */
-  async reduce({ orderHash: hash, marketId }: OrderReference, size: Amount, options: CallOptions = {}): Promise<Recorded<ReducedOrder>> {
+  async reduce(
+    { orderHash: hash, marketId }: OrderReference, size: Amount, options: CallOptions = {},
+  ): Promise<Recorded<ReducedOrder>> {
     const [orderHash, units] = [hexOf('orderHash', hash, HASH_BYTES), unitsWithin('size', size, SIZES)];
     const chain = await this.session.chainOfMarket(marketId, options);
     const message = { orderHash, trader: this.signing.trader, size: units };
@@ -105,11 +119,12 @@ export class Cancels {
     orderHashes: readonly Hex[], chainId: number | undefined, options: CallOptions,
   ): Promise<(CancelledOrder | Refusal)[]> {
     const chain = await this.session.chain(chainId, options);
-    const { request } = await this.requestOf(chain, 'cancel-orders', { trader: this.signing.trader, orderHashes }, options);
+    const message = { trader: this.signing.trader, orderHashes };
+    const { request } = await this.requestOf(chain, 'cancel-orders', message, options);
     return this.session.send(postOf('/api/v1/orders/cancel', request), {
       isFinal: (answer) => resultsOf(answer).every(({ status }) => status < 500),
-      result: (answer) => resultsOf(answer).map(({ status, body }) => (
-        status < 400 ? body as unknown as CancelledOrder : new Refusal({ status, code: String(body['code'] ?? 'unknown'), body }))),
+      result: (answer) => resultsOf(answer).map((result) => (
+        result.status < 400 ? result.body as unknown as CancelledOrder : refusalIn(result))),
     }, options);
   }
 

@@ -6,7 +6,7 @@ import { memoryNonceStore, nonceSource, type NonceSource, type NonceStore } from
 import { Orders, postOf } from './orders.js';
 import { readsOf, type Reads } from './reads.js';
 import { Relay } from './relay.js';
-import { Session, type MarketReference } from './session.js';
+import { Session, type MarketReference, type OnChain } from './session.js';
 import { Signing } from './signing.js';
 import { signerOf, type AnySigner } from './signer.js';
 import type { Fetch } from './transport.js';
@@ -68,12 +68,11 @@ export class Client {
   private readonly signing: Signing;
 
   constructor({
-    url, signer, token, fetch = (input, init) => globalThis.fetch(input, init), nonces = memoryNonceStore(), timeoutMs = TIMEOUT_MS,
-    attemptMs = ATTEMPT_MS, position = -1,
+    url, signer, token, fetch = (input, init) => globalThis.fetch(input, init), nonces = memoryNonceStore(),
+    timeoutMs = TIMEOUT_MS, attemptMs = ATTEMPT_MS, position = -1,
   }: ClientOptions) {
-    const { protocol } = addressOf(url);
-    if (protocol !== 'http:' && protocol !== 'https:') throw new BadArgument('url', `is an http or https address, not ${JSON.stringify(url)}`);
-    const session = this.session = new Session({ wire: { url: url.replace(/\/+$/, ''), fetch }, timeoutMs, attemptMs }, position);
+    const delivery = { wire: { url: addressOf(url), fetch }, timeoutMs, attemptMs };
+    const session = this.session = new Session(delivery, position);
     const signing = this.signing = new Signing(session, signer === undefined ? undefined : signerOf(signer));
     let source: NonceSource | undefined;
     const orders = new Orders(session, signing, () => source ??= nonceSource(nonces, signing.trader));
@@ -118,8 +117,11 @@ export class Client {
    * Fills a wallet up with test money, on a development stack; there is no such thing elsewhere (`not_found`). Default:
    * the signer's wallet.
    */
-  funds({ address = this.address, chainId }: { readonly address?: Hex; readonly chainId?: number } = {}, options: CallOptions = {}): Promise<Funds> {
-    return this.session.send(postOf('/api/v1/dev/funds', { address, chainId }), { result: ({ body }) => body as Funds }, options);
+  async funds(
+    { address = this.address, chainId }: OnChain & { readonly address?: Hex } = {}, options: CallOptions = {},
+  ): Promise<Funds> {
+    const request = postOf('/api/v1/dev/funds', { address, chainId });
+    return this.session.send(request, { result: ({ body }) => body as Funds }, options);
   }
 
   /** Sends the request of an OutcomeUnknown again, also after a restart. The answer is the API's, as it is. */
@@ -128,17 +130,18 @@ export class Client {
   }
 }
 
-function addressOf(url: string): URL {
-  try {
-    return new URL(url);
-  } catch {
-    throw new BadArgument('url', `is an http or https address, not ${JSON.stringify(url)}`);
-  }
+/** The address without a slash at its end. */
+function addressOf(url: string): string {
+  if (/^https?:\/\/./.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '');
+  throw new BadArgument('url', `is an http or https address, not ${JSON.stringify(url)}`);
 }
 
 export type { Book, Level, OutcomeBook } from './book.js';
 export type { CancelAfterRequest, CancelAllRequest, OrderReference } from './cancels.js';
-export { BadArgument, ExchangeError, OutcomeUnknown, Refusal, TransportError, type CallOptions, type ErrorCode, type SentRequest } from './errors.js';
+export {
+  BadArgument, ExchangeError, OutcomeUnknown, Refusal, TransportError, type CallOptions, type ErrorCode,
+  type SentRequest,
+} from './errors.js';
 export { memoryNonceStore, type NonceStore } from './nonces.js';
 export type { BatchResult, OrderPermit, OrderRequest, OrderTerms, Placed, SignedOrder } from './orders.js';
 export type { PageOptions, Pages } from './pages.js';

@@ -3,7 +3,9 @@
  * exchange and limits are waited out. The exchange carries such a request out once, and answers its repeat with the
  * first answer.
  */
-import { OutcomeUnknown, Refusal, TransportError, type CallOptions, type ExchangeError, type SentRequest } from './errors.js';
+import {
+  OutcomeUnknown, Refusal, TransportError, type CallOptions, type ExchangeError, type SentRequest,
+} from './errors.js';
 import { ask, refusalOf, type ApiAnswer, type ApiRequest, type Wire } from './transport.js';
 import { backOffMs, pause, within } from './waiting.js';
 
@@ -25,7 +27,8 @@ export interface Delivered extends ApiAnswer {
 
 /** Refusals after which nothing has been carried out, and the same request may be taken later. */
 const NOT_TAKEN = new Set([
-  'rate_limited', 'overloaded', 'clock_untrusted', 'disk_full', 'trading_halted', 'too_many_streams', 'relay_quota_used', 'relay_owner_paused',
+  'rate_limited', 'overloaded', 'clock_untrusted', 'disk_full', 'trading_halted', 'relay_quota_used',
+  'relay_owner_paused',
 ]);
 
 /** The answer to a read. Throws Refusal, TransportError, or the signal's reason. */
@@ -50,12 +53,15 @@ export interface Taking<T> {
  * The result of a request that changes something. Throws Refusal, OutcomeUnknown, or before the first attempt the
  * signal's reason.
  */
-export async function deliver<T>(delivery: Delivery, request: SentRequest, taking: Taking<T>, options: CallOptions = {}): Promise<T> {
+export async function deliver<T>(
+  delivery: Delivery, request: SentRequest, taking: Taking<T>, options: CallOptions = {},
+): Promise<T> {
   const { result: take, isFinal = () => true } = taking;
   options.signal?.throwIfAborted();
   const attempts = new Attempts(delivery, options);
   let wasUnsure = false;
-  const unknown = (cause: unknown) => new OutcomeUnknown(request, (again) => deliver(delivery, request, taking, again), cause);
+  const ask = (again?: CallOptions) => deliver(delivery, request, taking, again);
+  const unknown = (cause: unknown) => new OutcomeUnknown(request, ask, cause);
   for (;;) {
     let result: ApiAnswer | ExchangeError;
     try {
@@ -64,7 +70,8 @@ export async function deliver<T>(delivery: Delivery, request: SentRequest, takin
       throw unknown(error);
     }
     if (!(result instanceof Error)) {
-      if (isFinal(result) || !await attempts.waitAfter(undefined).catch(() => false)) return take({ ...result, wasUnsure });
+      const goesOn = !isFinal(result) && await attempts.waitAfter(undefined).catch(() => false);
+      if (!goesOn) return take({ ...result, wasUnsure });
       continue;
     }
     if (!mayPass(result)) throw result;
@@ -97,7 +104,8 @@ class Attempts {
     signal?.throwIfAborted();
     const { wire, attemptMs } = this.delivery;
     try {
-      const answer = await within(Math.max(1, Math.min(attemptMs, this.end - Date.now())), signal, (ended) => ask(wire, request, ended));
+      const ms = Math.max(1, Math.min(attemptMs, this.end - Date.now()));
+      const answer = await within(ms, signal, (ended) => ask(wire, request, ended));
       return answer.status < 400 ? answer : refusalOf(answer);
     } catch (error) {
       signal?.throwIfAborted();

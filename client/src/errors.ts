@@ -89,8 +89,11 @@ export interface SentRequest {
 export class OutcomeUnknown<T = unknown> extends ExchangeError {
   override readonly name = 'OutcomeUnknown';
 
-  constructor(readonly request: SentRequest, private readonly ask: (options?: CallOptions) => Promise<T>, cause: unknown) {
-    super(`${request.method} ${request.path} may have been carried out: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  constructor(
+    readonly request: SentRequest, private readonly ask: (options?: CallOptions) => Promise<T>, cause: unknown,
+  ) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`${request.method} ${request.path} may have been carried out: ${why}`, { cause });
   }
 
   /** Sends the same bytes again, until there is an answer. */

@@ -106,6 +106,7 @@ class Reader {
   }
 
   private fault(what: string): SyntaxError {
-    return new SyntaxError(`the text ${what} at character ${this.at}: ${this.text.slice(Math.max(0, this.at - 20), this.at + 20)}`);
+    const around = this.text.slice(Math.max(0, this.at - 20), this.at + 20);
+    return new SyntaxError(`the text ${what} at character ${this.at}: ${around}`);
   }
 }

@@ -38,7 +38,9 @@ export interface NonceSource {
 }
 
 /** `now`: milliseconds since the Unix epoch. `random`: 0 to 1. */
-export function nonceSource(store: NonceStore, trader: string, now: () => number = Date.now, random: () => number = Math.random): NonceSource {
+export function nonceSource(
+  store: NonceStore, trader: string, now: () => number = Date.now, random: () => number = Math.random,
+): NonceSource {
   let last = -1n;
   let reserved = -1n;
   let turn: Promise<unknown> = Promise.resolve();

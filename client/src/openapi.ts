@@ -95,11 +95,11 @@ export interface components {
             title: string;
             /** @description The HTTP status. */
             status: number;
-            /** @description What is wrong with this request. */
+            /** @description What is wrong with this request, where `errors` does not say it. */
             detail?: string;
             /** @description The id of this occurrence in the service's log lines. */
             instance?: string;
-            /** @description Title and detail as one text. */
+            /** @description All in one text, for people: the title, and what is wrong with this request. */
             error: string;
             /** @description The name of the error. Names do not change. */
             code: string;
@@ -1041,35 +1041,17 @@ export interface components {
              */
             more?: true;
             /** @description The book of YES. */
-            yes: {
-                /** @description Highest price first. */
-                bids: {
-                    price: components["schemas"]["Price"];
-                    /** @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53. */
-                    size: bigint;
-                }[];
-                /** @description Lowest price first. */
-                asks: {
-                    price: components["schemas"]["Price"];
-                    /** @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53. */
-                    size: bigint;
-                }[];
-            };
+            yes: components["schemas"]["Book"];
             /** @description The book of NO. */
-            no: {
-                /** @description Highest price first. */
-                bids: {
-                    price: components["schemas"]["Price"];
-                    /** @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53. */
-                    size: bigint;
-                }[];
-                /** @description Lowest price first. */
-                asks: {
-                    price: components["schemas"]["Price"];
-                    /** @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53. */
-                    size: bigint;
-                }[];
-            };
+            no: components["schemas"]["Book"];
+        };
+        /** @description A level of a book. */
+        ChangedLevel: {
+            outcome: components["schemas"]["Outcome"];
+            side: components["schemas"]["Side"];
+            price: components["schemas"]["Price"];
+            /** @description Total shares at this price from now on; 0 removes the level, 6 decimals. An exact integer, which may be beyond 2^53. */
+            size: bigint;
         };
         BookChange: {
             /** @description `book:{marketId}`, hex in lower case. */
@@ -1090,13 +1072,7 @@ export interface components {
              * @constant
              */
             more?: true;
-            levels: {
-                outcome: components["schemas"]["Outcome"];
-                side: components["schemas"]["Side"];
-                price: components["schemas"]["Price"];
-                /** @description Total shares at this price from now on; 0 removes the level, 6 decimals. An exact integer, which may be beyond 2^53. */
-                size: bigint;
-            }[];
+            levels: components["schemas"]["ChangedLevel"][];
         };
         TradeMade: {
             /** @description `trades:{marketId}`, hex in lower case. */
@@ -1127,6 +1103,8 @@ export interface components {
             seller: components["schemas"]["Address"];
             takerSide: components["schemas"]["Side"];
         };
+        /** @description State of the trade's settlement on the chain. */
+        TradeSettlementStatus: "pending" | "confirmed" | "failed";
         TradeSettlement: {
             /** @description `trades:{marketId}`, hex in lower case. */
             channel: string;
@@ -1148,8 +1126,7 @@ export interface components {
             more?: true;
             /** @description The fill's number. */
             fill: number;
-            /** @description State of the trade's settlement on the chain. */
-            settlementStatus: "pending" | "confirmed" | "failed";
+            settlementStatus: components["schemas"]["TradeSettlementStatus"];
             /** @description The settlement transaction. */
             txHash: components["schemas"]["Bytes32"];
             reason?: components["schemas"]["FailureReason"];
@@ -1187,6 +1164,8 @@ export interface components {
             /** @description Unix seconds. */
             expiration: number;
         };
+        /** @description The order's part in the fill. */
+        FillRole: "maker" | "taker";
         OwnOrderFilled: {
             /** @description `orders:{address}`, hex in lower case. */
             channel: string;
@@ -1211,8 +1190,7 @@ export interface components {
             remainingSize: bigint;
             /** @description The fill's number. */
             fill: number;
-            /** @description The order's part in the fill. */
-            role: "maker" | "taker";
+            role: components["schemas"]["FillRole"];
             price: components["schemas"]["Price"];
             /** @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53. */
             size: bigint;
@@ -1241,8 +1219,7 @@ export interface components {
             remainingSize: bigint;
             /** @description The fill's number. */
             fill: number;
-            /** @description The order's part in the fill. */
-            role: "maker" | "taker";
+            role: components["schemas"]["FillRole"];
             price: components["schemas"]["Price"];
             /** @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53. */
             size: bigint;
@@ -1273,8 +1250,7 @@ export interface components {
             remainingSize: bigint;
             /** @description The fill's number. */
             fill: number;
-            /** @description The order's part in the fill. */
-            role: "maker" | "taker";
+            role: components["schemas"]["FillRole"];
             price: components["schemas"]["Price"];
             /** @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53. */
             size: bigint;
@@ -1332,6 +1308,8 @@ export interface components {
             /** @description The order's size from now on, 6 decimals. An exact integer, which may be beyond 2^53. */
             size: bigint;
         };
+        /** @description Why the order was cancelled. */
+        OrderCancelReason: "user" | "expired" | "self_trade" | "match_limit" | "market_closed" | "settlement_failed" | "time_in_force" | "post_only" | "cancel_after";
         OwnOrderCancelled: {
             /** @description `orders:{address}`, hex in lower case. */
             channel: string;
@@ -1354,8 +1332,7 @@ export interface components {
             orderHash: components["schemas"]["Bytes32"];
             /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
             remainingSize: bigint;
-            /** @description Why the order was cancelled. */
-            reason: "user" | "expired" | "self_trade" | "match_limit" | "market_closed" | "settlement_failed" | "time_in_force" | "post_only" | "cancel_after";
+            reason: components["schemas"]["OrderCancelReason"];
         };
         PriceTold: {
             /** @description `prices:{asset}`, hex in lower case. */
@@ -1386,6 +1363,8 @@ export interface components {
             /** @description Name of the source. */
             source: string;
         };
+        MarketCategory: "defi" | "protocol" | "stablecoin" | "general";
+        MarketKind: "standard" | "quick";
         MarketTold: {
             /** @description `markets`, hex in lower case. */
             channel: string;
@@ -1408,14 +1387,14 @@ export interface components {
             marketId: components["schemas"]["Bytes32"];
             /** @description The market's question. */
             question: string;
-            category: "defi" | "protocol" | "stablecoin" | "general";
+            category: components["schemas"]["MarketCategory"];
             contractAddress: components["schemas"]["Address"];
             maker: components["schemas"]["Address"];
             /** @description Unix seconds. */
             expiration: number;
             /** @description Chain identifier. */
             chainId: number;
-            kind: "standard" | "quick";
+            kind: components["schemas"]["MarketKind"];
             asset?: components["schemas"]["Asset"];
             /** @description Unix seconds. */
             startTime?: number;
@@ -1560,7 +1539,10 @@ export interface components {
             marketId: components["schemas"]["Bytes32"];
         };
         StreamError: {
-            /** @constant */
+            /**
+             * @description The stream ends, or by WebSocket: what was asked for was not done.
+             * @constant
+             */
             type: "error";
             /** @description Name of the error. */
             code: string;
@@ -2055,7 +2037,7 @@ export interface components {
         /** @description A message. */
         StreamMessage: components["schemas"]["BookSnapshot"] | components["schemas"]["BookChange"] | components["schemas"]["TradeMade"] | components["schemas"]["TradeSettlement"] | components["schemas"]["OwnOrderAccepted"] | components["schemas"]["OwnOrderFilled"] | components["schemas"]["OwnOrderSettled"] | components["schemas"]["OwnOrderFailed"] | components["schemas"]["OwnOrderReinstated"] | components["schemas"]["OwnOrderReduced"] | components["schemas"]["OwnOrderCancelled"] | components["schemas"]["PriceTold"] | components["schemas"]["MarketTold"] | components["schemas"]["MarketExpired"] | components["schemas"]["MarketProposed"] | components["schemas"]["MarketDisputed"] | components["schemas"]["MarketRejected"] | components["schemas"]["MarketResolvedTold"] | components["schemas"]["MarketHalvedTold"] | components["schemas"]["StreamError"];
         /** @enum {string} */
-        ErrorCode: "invalid_request" | "invalid_json" | "invalid_address" | "invalid_market_id" | "invalid_order_hash" | "invalid_chain_id" | "invalid_price" | "invalid_size" | "size_too_small" | "invalid_expiration" | "invalid_signature" | "invalid_permit" | "relay_invalid_body" | "relay_invalid_address" | "relay_invalid_signature" | "relay_unknown_chain" | "relay_wrong_signer" | "relay_deadline_too_far" | "relay_bond_permit_required" | "cancel_signature_required" | "signature_required" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_cancel_signature" | "invalid_request_signature" | "not_order_owner" | "trader_suspended" | "other_site" | "relay_target_refused" | "not_found" | "unknown_market" | "unknown_order" | "unknown_chain" | "unknown_asset" | "not_recorded_yet" | "method_not_allowed" | "market_closed" | "duplicate_nonce" | "nonce_cancelled" | "too_many_open_orders" | "too_late" | "not_filled" | "would_match" | "outdated_request" | "already_cancelled" | "not_reduced" | "already_filled" | "relay_in_vain" | "relay_cover_needed" | "relay_already_used" | "body_too_large" | "unsupported_media_type" | "expectation_failed" | "insufficient_balance" | "insufficient_allowance" | "relay_contract_wallet" | "relay_would_revert" | "relay_owner_paused" | "relay_quota_used" | "too_many_streams" | "rate_limited" | "request_timeout" | "internal" | "trading_halted" | "clock_untrusted" | "disk_full" | "overloaded" | "outcome_unknown" | "not_caught_up" | "chain_unavailable" | "relay_unavailable" | "unavailable";
+        ErrorCode: "invalid_request" | "invalid_json" | "invalid_address" | "invalid_market_id" | "invalid_order_hash" | "invalid_chain_id" | "invalid_price" | "invalid_size" | "size_too_small" | "invalid_expiration" | "invalid_signature" | "invalid_permit" | "relay_invalid_body" | "relay_invalid_address" | "relay_invalid_signature" | "relay_unknown_chain" | "relay_wrong_signer" | "relay_deadline_too_far" | "relay_bond_permit_required" | "cancel_signature_required" | "signature_required" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_cancel_signature" | "invalid_request_signature" | "not_order_owner" | "trader_suspended" | "other_site" | "relay_target_refused" | "not_found" | "unknown_market" | "unknown_order" | "unknown_chain" | "unknown_asset" | "not_recorded_yet" | "method_not_allowed" | "market_closed" | "duplicate_nonce" | "nonce_cancelled" | "too_many_open_orders" | "too_late" | "not_filled" | "would_match" | "outdated_request" | "already_cancelled" | "not_reduced" | "already_filled" | "relay_in_vain" | "relay_cover_needed" | "relay_already_used" | "body_too_large" | "unsupported_media_type" | "expectation_failed" | "upgrade_required" | "insufficient_balance" | "insufficient_allowance" | "relay_contract_wallet" | "relay_would_revert" | "relay_owner_paused" | "relay_quota_used" | "too_many_streams" | "rate_limited" | "request_timeout" | "internal" | "trading_halted" | "clock_untrusted" | "disk_full" | "overloaded" | "outcome_unknown" | "not_caught_up" | "chain_unavailable" | "relay_unavailable" | "unavailable";
     };
     responses: never;
     parameters: never;

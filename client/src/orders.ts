@@ -88,21 +88,16 @@ const PRICES = { min: 1n, max: 999_999n };
 const SIZES = { min: 1n, max: 2n ** 64n - 1n };
 
 export class Orders {
-  constructor(private readonly session: Session, private readonly signing: Signing, private readonly nonces: () => NonceSource) {}
+  constructor(
+    private readonly session: Session, private readonly signing: Signing, private readonly nonces: () => NonceSource,
+  ) {}
 
   /** Signs an order without sending it. */
   async sign(request: OrderRequest, options: CallOptions = {}): Promise<SignedOrder> {
-    const { market, timeInForce, postOnly, notAfter, selfTrade, permit } = request;
-    const checked = orderOf(request);
-    const chain = await this.session.chainOfMarket(market, options);
-    const order = {
-      marketId: checked.marketId, trader: this.signing.trader, side: checked.side, outcome: checked.outcome, price: checked.price, size: checked.size,
-      nonce: request.nonce ?? await this.nonces().next(), expiration: checked.expiration ?? await this.session.now(options) + LIFETIME_S,
-      makerFeeRecipient: ZERO_ADDRESS,
-    };
-    const signature = await this.signing.sign(chain, 'order', { ...order, expiration: BigInt(order.expiration) }, options);
-    const terms = { timeInForce, postOnly, notAfter, selfTrade, permit };
-    return { order, signature, terms: Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined)) as OrderTerms };
+    const order = await this.orderOf(request, options);
+    const chain = await this.session.chainOfMarket(request.market, options);
+    const message = { ...order, expiration: BigInt(order.expiration) };
+    return { order, signature: await this.signing.sign(chain, 'order', message, options), terms: ownTerms(request) };
   }
 
   /**
@@ -118,24 +113,32 @@ export class Orders {
    * no other from being taken.
    */
   async placeBatch(orders: readonly (OrderRequest | SignedOrder)[], options: CallOptions = {}): Promise<BatchResult[]> {
-    if (orders.length === 0 || orders.length > MOST_PER_BATCH) throw new BadArgument('orders', `are 1 to ${MOST_PER_BATCH}, not ${orders.length}`);
+    if (orders.length === 0 || orders.length > MOST_PER_BATCH) {
+      throw new BadArgument('orders', `are 1 to ${MOST_PER_BATCH}, not ${orders.length}`);
+    }
     const signed: SignedOrder[] = [];
     for (const order of orders) signed.push(await this.signed(order, options));
     const request = postOf('/api/v1/orders/batch', { orders: signed.map(bodyOf) });
     return this.session.send(request, {
       isFinal: (answer) => resultsOf(answer).every(({ status }) => status < 500 && status !== 429),
-      result: (answer) => resultsOf(answer).map((result, i) => this.batchResult(signed[i] as SignedOrder, result, answer)),
+      result: (answer) => resultsOf(answer).map((result, i) => (
+        this.batchResult(signed[i] as SignedOrder, result, answer))),
     }, options);
   }
 
   /** What the order would do if it came next. Nothing is signed, and nothing is recorded. */
   async check(request: OrderRequest, options: CallOptions = {}): Promise<CheckedOrder> {
-    const { expiration = await this.session.now(options) + LIFETIME_S, ...checked } = orderOf(request);
-    const { nonce = await this.nonces().next() } = request;
-    const order = { ...checked, trader: this.signing.trader, nonce, expiration, makerFeeRecipient: ZERO_ADDRESS };
-    const body = writeJson({ order: wire(order), ...termsOf(request) });
-    const answer = await read(this.session.delivery, { method: 'POST', path: '/api/v1/orders/check', headers: JSON_TYPE, body }, options);
+    const body = { order: wire(await this.orderOf(request, options)), ...termsOf(request) };
+    const answer = await read(this.session.delivery, postOf('/api/v1/orders/check', body), options);
     return answer.body as CheckedOrder;
+  }
+
+  private async orderOf(request: OrderRequest, options: CallOptions): Promise<SignedOrder['order']> {
+    const { expiration, ...checked } = termsToSign(request);
+    return {
+      ...checked, trader: this.signing.trader, nonce: request.nonce ?? await this.nonces().next(),
+      expiration: expiration ?? await this.session.now(options) + LIFETIME_S, makerFeeRecipient: ZERO_ADDRESS,
+    };
   }
 
   private async signed(order: OrderRequest | SignedOrder, options: CallOptions): Promise<SignedOrder> {
@@ -145,19 +148,22 @@ export class Orders {
   private placeSigned(signed: SignedOrder, options: CallOptions): Promise<Placed> {
     return this.session.send(postOf('/api/v1/orders', bodyOf(signed)), {
       result: (answer) => ({
-        ...answer.body as PlacedOrder, marketId: signed.order.marketId, position: positionIn(answer), replayed: isReplay(answer),
+        ...answer.body as PlacedOrder, marketId: signed.order.marketId, position: positionIn(answer),
+        replayed: isReplay(answer),
       }),
     }, options);
   }
 
-  private batchResult(signed: SignedOrder, { status, body }: SingleResult, answer: Delivered): BatchResult {
-    if (status < 400) {
-      const placed = body as unknown as PlacedOrder;
-      return { ...placed, marketId: signed.order.marketId, position: positionIn(answer), replayed: placed.orderStatus !== undefined };
+  private batchResult(signed: SignedOrder, result: SingleResult, answer: Delivered): BatchResult {
+    if (result.status < 400) {
+      const placed = result.body as unknown as PlacedOrder;
+      const replayed = placed.orderStatus !== undefined;
+      return { ...placed, marketId: signed.order.marketId, position: positionIn(answer), replayed };
     }
-    const refusal = new Refusal({ status, code: String(body['code'] ?? 'unknown'), body });
+    const refusal = refusalIn(result);
     if (refusal.code !== 'outcome_unknown') return refusal;
-    return new OutcomeUnknown(postOf('/api/v1/orders', bodyOf(signed)), (options) => this.placeSigned(signed, options ?? {}), refusal);
+    const request = postOf('/api/v1/orders', bodyOf(signed));
+    return new OutcomeUnknown(request, (options = {}) => this.placeSigned(signed, options), refusal);
   }
 }
 
@@ -177,9 +183,15 @@ export function postOf(path: string, body: object): SentRequest {
   return { method: 'POST', path, headers: JSON_TYPE, body: writeJson(body) };
 }
 
-function orderOf({ market, side, outcome, price, size, expiration }: OrderRequest) {
+/** A result that is not of success, as the error that a request of its own would have thrown. */
+export function refusalIn({ status, body }: SingleResult): Refusal {
+  return new Refusal({ status, code: typeof body['code'] === 'string' ? body['code'] : 'unknown', body });
+}
+
+function termsToSign({ market, side, outcome, price, size, expiration }: OrderRequest) {
   return {
-    marketId: hexOf('market', marketIdOf(market), MARKET_BYTES), side: oneOf('side', side, Side), outcome: oneOf('outcome', outcome, Outcome),
+    marketId: hexOf('market', marketIdOf(market), MARKET_BYTES),
+    side: oneOf('side', side, Side), outcome: oneOf('outcome', outcome, Outcome),
     price: unitsWithin('price', price, PRICES), size: unitsWithin('size', size, SIZES),
     expiration: expiration === undefined ? undefined : wholeNumber('expiration', expiration),
   };
@@ -192,6 +204,12 @@ function bodyOf({ order, signature, terms }: SignedOrder): object {
 /** Prices are JSON numbers, and what may be beyond 2^53 decimal strings. */
 function wire(order: SignedOrder['order']): object {
   return { ...order, price: Number(order.price), expiration: String(order.expiration) };
+}
+
+const TERMS = ['timeInForce', 'postOnly', 'notAfter', 'selfTrade', 'permit'] as const;
+
+function ownTerms(request: OrderTerms): OrderTerms {
+  return Object.fromEntries(TERMS.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]));
 }
 
 function termsOf({ timeInForce, postOnly, notAfter, selfTrade, permit }: OrderTerms): object {

@@ -22,13 +22,18 @@ export interface Relayed {
   readonly txHash: Hex | undefined;
 }
 
+export interface PermitRequest extends OnChain {
+  readonly spender?: 'settlement' | 'conditionalTokens';
+  readonly value?: Amount;
+}
+
 /** Every unit of money, for ever. */
 export const UNLIMITED = 2n ** 256n - 1n;
 
 const LIFETIME_S = 3_600;
 const NO_PARENT: Hex = `0x${'0'.repeat(64)}`;
 /** YES and NO. */
-const INDEX_SETS = ['1', '2'];
+const INDEX_SETS = [1n, 2n];
 const MOST_PER_BATCH = 20;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -52,12 +57,17 @@ interface SignedWish {
 export class Relay {
   private turn: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly session: Session, private readonly signing: Signing, private readonly token: string | undefined) {}
+  constructor(
+    private readonly session: Session, private readonly signing: Signing, private readonly token: string | undefined,
+  ) {}
 
   /** Lets the settlement contract move the wallet's shares, which sells need; or no more. */
-  async approve({ chainId, approved = true }: OnChain & { readonly approved?: boolean } = {}, options: CallOptions = {}): Promise<Relayed> {
+  async approve(
+    { chainId, approved = true }: OnChain & { readonly approved?: boolean } = {}, options: CallOptions = {},
+  ): Promise<Relayed> {
     const chain = await this.session.chain(chainId, options);
-    return this.act('ctf-approval', { chain, signed: { owner: this.signing.trader, operator: contract(chain, 'settlement'), approved } }, options);
+    const signed = { owner: this.signing.trader, operator: contract(chain, 'settlement'), approved };
+    return this.act('ctf-approval', { chain, signed }, options);
   }
 
   /**
@@ -65,11 +75,10 @@ export class Relay {
    * without a limit.
    */
   async permit(
-    { chainId, spender, value = UNLIMITED }: OnChain & { readonly spender?: 'settlement' | 'conditionalTokens'; readonly value?: Amount } = {},
-    options: CallOptions = {},
+    { chainId, spender = 'settlement', value = UNLIMITED }: PermitRequest = {}, options: CallOptions = {},
   ): Promise<Relayed> {
     const chain = await this.session.chain(chainId, options);
-    const signed = { owner: this.signing.trader, spender: contract(chain, spender ?? 'settlement'), value: unitsOf('value', value) };
+    const signed = { owner: this.signing.trader, spender: contract(chain, spender), value: unitsOf('value', value) };
     return this.act('usdc-permit', { chain, signed }, options);
   }
 
@@ -87,11 +96,14 @@ export class Relay {
   async redeem(market: MarketReference, options: CallOptions = {}): Promise<Relayed> {
     const { chain, marketId, nonces } = await this.of(market, options);
     const signed = { owner: this.signing.trader, ...redemptionOf(chain, marketId) };
-    return this.act('ctf-redemption', { chain, marketId, signed, sent: { marketAddress: ofMarket(nonces, marketId).contractAddress } }, options);
+    const sent = { marketAddress: ofMarket(nonces, marketId).contractAddress };
+    return this.act('ctf-redemption', { chain, marketId, signed, sent }, options);
   }
 
   /** The same for several markets of one chain, in one transaction for each twenty. */
-  async redeemMany(markets: readonly RedeemedMarket[], { chainId, ...options }: OnChain & CallOptions = {}): Promise<Relayed[]> {
+  async redeemMany(
+    markets: readonly RedeemedMarket[], { chainId, ...options }: OnChain & CallOptions = {},
+  ): Promise<Relayed[]> {
     const chain = await this.session.chain(chainId, options);
     const relayed: Relayed[] = [];
     for (let first = 0; first < markets.length; first += MOST_PER_BATCH) {
@@ -111,17 +123,24 @@ export class Relay {
         chain, signed: { owner: this.signing.trader, spender: contract(chain, 'oracleResolver'), value },
       }, options);
       return this.perform('propose-resolution', {
-        chain, marketId, signed: { market: contractAddress, proposer: this.signing.trader, outcome: outcome === Outcome.Yes, bond: value },
+        chain, marketId,
+        signed: {
+          market: contractAddress, proposer: this.signing.trader, outcome: outcome === Outcome.Yes, bond: value,
+        },
         sent: { bondPermitDeadline: permit.deadline, bondV: permit.v, bondR: permit.r, bondS: permit.s },
       }, options);
     });
   }
 
   /** Settles a market whose proposal nobody has disputed in time. Default: the proposed outcome. */
-  async settle(market: MarketReference, { winningOutcome }: { readonly winningOutcome?: Outcome } = {}, options: CallOptions = {}): Promise<Relayed> {
+  async settle(
+    market: MarketReference, { winningOutcome: given }: { readonly winningOutcome?: Outcome } = {},
+    options: CallOptions = {},
+  ): Promise<Relayed> {
     const { chain, marketId, nonces } = await this.of(market, options);
-    const winner = winningOutcome ?? await this.proposed(marketId, options);
-    const signed = { market: ofMarket(nonces, marketId).contractAddress, settler: this.signing.trader, winningOutcome: winner };
+    const winningOutcome = given ?? await this.proposed(marketId, options);
+    const { contractAddress } = ofMarket(nonces, marketId);
+    const signed = { market: contractAddress, settler: this.signing.trader, winningOutcome };
     return this.act('settle-market', { chain, marketId, signed }, options);
   }
 
@@ -129,7 +148,8 @@ export class Relay {
    * A permit to send with an order, instead of an allowance. It holds until another permit of the wallet has been used.
    */
   async signPermit(
-    { chainId, value, deadline }: OnChain & { readonly value: Amount; readonly deadline?: number }, options: CallOptions = {},
+    { chainId, value, deadline }: OnChain & { readonly value: Amount; readonly deadline?: number },
+    options: CallOptions = {},
   ): Promise<OrderPermit> {
     const chain = await this.session.chain(chainId, options);
     const units = unitsOf('value', value);
@@ -139,10 +159,13 @@ export class Relay {
     return { value: units.toString(), nonce, ...signature };
   }
 
-  private async sets(action: 'ctf-split' | 'ctf-merge', market: MarketReference, amount: Amount, options: CallOptions): Promise<Relayed> {
+  private async sets(
+    action: 'ctf-split' | 'ctf-merge', market: MarketReference, amount: Amount, options: CallOptions,
+  ): Promise<Relayed> {
+    const [conditionId, units] = [hexOf('market', marketIdOf(market), 32), unitsOf('amount', amount)];
     const chain = await this.session.chainOfMarket(market, options);
-    const conditionId = hexOf('market', marketIdOf(market), 32);
-    const signed = { owner: this.signing.trader, collateralToken: contract(chain, 'collateral'), conditionId, amount: unitsOf('amount', amount) };
+    const collateralToken = contract(chain, 'collateral');
+    const signed = { owner: this.signing.trader, collateralToken, conditionId, amount: units };
     return this.act(action, { chain, signed }, options);
   }
 
@@ -154,7 +177,8 @@ export class Relay {
   private perform(action: RelayedAction, wish: Wish, options: CallOptions): Promise<Relayed> {
     return this.untilDue(async () => {
       const { signature } = await this.signed(action, wish, options);
-      return this.post(action, { chainId: wish.chain.chainId, ...namedForBody({ ...wish.signed, ...wish.sent }), ...signature }, options);
+      const fields = namedForBody({ ...wish.signed, ...wish.sent });
+      return this.post(action, { chainId: wish.chain.chainId, ...fields, ...signature }, options);
     }, options);
   }
 
@@ -169,13 +193,15 @@ export class Relay {
         return await work();
       } catch (error) {
         const wait = backOffMs(failures);
-        if (!(error instanceof Refusal) || error.code !== 'relay_already_used' || Date.now() + wait >= end) throw error;
+        if (!isTaken(error) || Date.now() + wait >= end) throw error;
         await pause(wait, options.signal);
       }
     }
   }
 
-  private async redeemBatch(chain: ChainConfiguration, markets: readonly RedeemedMarket[], options: CallOptions): Promise<Relayed> {
+  private async redeemBatch(
+    chain: ChainConfiguration, markets: readonly RedeemedMarket[], options: CallOptions,
+  ): Promise<Relayed> {
     const redemptions: object[] = [];
     for (const { marketId, contractAddress } of markets) {
       const redemption = redemptionOf(chain, marketId);
@@ -183,19 +209,19 @@ export class Relay {
       const { signature } = await this.signed('ctf-redemption', wish, options);
       redemptions.push({ marketAddress: contractAddress, ...namedForBody(redemption), ...signature });
     }
-    return this.post('batch-ctf-redemption', { chainId: chain.chainId, owner: this.signing.trader, redemptions }, options);
+    const body = { chainId: chain.chainId, owner: this.signing.trader, redemptions };
+    return this.post('batch-ctf-redemption', body, options);
   }
 
   private post(action: RelayedAction | 'batch-ctf-redemption', body: object, options: CallOptions): Promise<Relayed> {
     if (this.token === undefined) {
-      throw new BadArgument('token', 'is missing: the relayer needs a bearer token, which the exchange\'s operator issues');
+      throw new BadArgument('token', 'is missing: the relayer needs one, which the exchange\'s operator issues');
     }
     const headers = { ...JSON_TYPE, Authorization: `Bearer ${this.token}` };
     return this.session.send({ method: 'POST', path: `/api/v1/relayer/${action}`, headers, body: writeJson(body) }, {
       result: (answer) => {
-        const { tx_hash: single, txHash: batch } = answer.body as { readonly tx_hash?: Hex | ''; readonly txHash?: Hex | '' };
-        const hash = single ?? batch;
-        return { txHash: hash === '' ? undefined : hash };
+        const { tx_hash: single, txHash = single } = answer.body as Readonly<Record<string, Hex | ''>>;
+        return { txHash: txHash === '' ? undefined : txHash };
       },
     }, options);
   }
@@ -211,7 +237,8 @@ export class Relay {
       : ofMarket(nonces, marketId)[kind === 'condition' ? 'condition' : 'market'];
     const deadline = given ?? await this.session.now(options) + LIFETIME_S;
     const message = { ...signed, nonce: BigInt(nonce), deadline: BigInt(deadline) };
-    return { nonce, signature: { deadline: String(deadline), ...partsOf(await this.signing.sign(chain, action, message, options)) } };
+    const parts = partsOf(await this.signing.sign(chain, action, message, options));
+    return { nonce, signature: { deadline: String(deadline), ...parts } };
   }
 
   private nonces({ chainId }: ChainConfiguration, market: Hex | undefined, options: CallOptions): Promise<UserNonces> {
@@ -240,8 +267,14 @@ export class Relay {
 /** A resolved market, by its id and its contract. */
 export type RedeemedMarket = { readonly marketId: Hex } & Pick<Market, 'contractAddress'>;
 
+/** Whether another message has the nonce. */
+function isTaken(error: unknown): boolean {
+  return error instanceof Refusal && (error.code === 'relay_already_used' || /nonce is used already/.test(error.message));
+}
+
 function redemptionOf(chain: ChainConfiguration, conditionId: Hex) {
-  return { collateralToken: contract(chain, 'collateral'), parentCollectionId: NO_PARENT, conditionId, indexSets: INDEX_SETS.map(BigInt) };
+  const collateralToken = contract(chain, 'collateral');
+  return { collateralToken, parentCollectionId: NO_PARENT, conditionId, indexSets: INDEX_SETS };
 }
 
 /** The body's names of what is signed; a bond is signed and not sent. */

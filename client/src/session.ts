@@ -94,7 +94,8 @@ export class Session {
     if (chainId === undefined && only !== undefined && others.length === 0) return only;
     const found = chains.find((each) => each.chainId === chainId);
     if (found !== undefined) return found;
-    throw new BadArgument('chainId', `is one of ${chains.map((each) => each.chainId).join(', ')}, not ${String(chainId)}`);
+    const known = chains.map((each) => each.chainId).join(', ');
+    throw new BadArgument('chainId', `is one of ${known}, not ${String(chainId)}`);
   }
 
   /** The chain of a market. */
@@ -106,7 +107,8 @@ export class Session {
   }
 
   private async askConfig(options: CallOptions): Promise<Configuration> {
-    const config = (await read(this.delivery, { method: 'GET', path: '/api/v1/config' }, options)).body as Configuration;
+    const answer = await read(this.delivery, { method: 'GET', path: '/api/v1/config' }, options);
+    const config = answer.body as Configuration;
     this.aheadMs = config.serverTime * 1_000 - Date.now();
     return config;
   }
@@ -135,6 +137,7 @@ export function isReplay({ headers }: Pick<ApiAnswer, 'headers'>): boolean {
 }
 
 export function pathOf(path: string, query: Query): string {
-  const given = Object.entries(query).flatMap(([name, value]) => value === undefined ? [] : [[name, String(value)] as [string, string]]);
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.append(name, String(value));
+  return given.size === 0 ? path : `${path}?${given.toString()}`;
 }

@@ -6,9 +6,16 @@ import { BadArgument } from './errors.js';
 import { hexOf } from './arguments.js';
 import type { Hex } from './vocabulary.js';
 
+export interface SigningDomain {
+  readonly name: string;
+  readonly version: string;
+  readonly chainId: number;
+  readonly verifyingContract: Hex;
+}
+
 /** An EIP-712 message with all that it takes to sign it. */
 export interface TypedData {
-  readonly domain: { readonly name: string; readonly version: string; readonly chainId: number; readonly verifyingContract: Hex };
+  readonly domain: SigningDomain;
   readonly types: Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>;
   readonly primaryType: string;
   readonly message: Readonly<Record<string, unknown>>;
@@ -27,19 +34,22 @@ export interface Signer {
 export type AnySigner = { readonly address: string } & (
   { signTypedData(...args: never[]): Promise<string> } | { _signTypedData(...args: never[]): Promise<string> });
 
-type ThreeArguments = (domain: TypedData['domain'], types: TypedData['types'], message: TypedData['message']) => Promise<string>;
+type Sign = Signer['signTypedData'];
+type SignOfThree = (domain: SigningDomain, types: TypedData['types'], message: TypedData['message']) => Promise<string>;
 
 /** The signer as this client uses it. Throws BadArgument. */
 export function signerOf(given: AnySigner): Signer {
-  const { address, signTypedData: modern, _signTypedData: earlier } = given as { address: string; signTypedData?: unknown; _signTypedData?: unknown };
+  const { address, signTypedData: modern, _signTypedData: earlier } = given as Partial<Record<string, unknown>>;
   const sign = typeof modern === 'function' ? modern : earlier;
-  if (typeof sign !== 'function') throw new BadArgument('signer', 'has signTypedData, as viem\'s accounts and ethers\' wallets do');
+  if (typeof sign !== 'function' || typeof address !== 'string') {
+    throw new BadArgument('signer', 'has an address and signTypedData, as viem\'s accounts and ethers\' wallets do');
+  }
   const takesThree = sign !== modern || sign.length >= 3;
   return {
     address: hexOf('signer.address', address, 20),
     signTypedData: takesThree
-      ? ({ domain, types, message }) => (sign as ThreeArguments).call(given, domain, types, message)
-      : (typed) => (sign as Signer['signTypedData']).call(given, typed),
+      ? ({ domain, types, message }) => (sign as SignOfThree).call(given, domain, types, message)
+      : (typed) => (sign as Sign).call(given, typed),
   };
 }
 

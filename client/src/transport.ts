@@ -26,7 +26,9 @@ export interface ApiAnswer {
 }
 
 /** The answer, whatever its status is. Throws TransportError, or the signal's reason. */
-export async function ask({ url, fetch }: Wire, { path, ...init }: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
+export async function ask(
+  { url, fetch }: Wire, { path, ...init }: ApiRequest, signal: AbortSignal,
+): Promise<ApiAnswer> {
   let status: number | undefined;
   try {
     const response = await fetch(url + path, { ...init, signal });
@@ -35,8 +37,9 @@ export async function ask({ url, fetch }: Wire, { path, ...init }: ApiRequest, s
     const text = await response.text();
     return { status, headers, body: jsonOf(headers, text) };
   } catch (error) {
-    const what = `${init.method} ${url}${path} ${status === undefined ? 'got no answer' : `was answered with ${status}, but not by the exchange`}`;
-    throw new TransportError(`${what}: ${textOf(error)}`, { ...status === undefined ? {} : { status }, cause: error });
+    const what = status === undefined ? 'got no answer' : `was answered with ${status}, but not by the exchange`;
+    const message = `${init.method} ${url}${path} ${what}: ${textOf(error)}`;
+    throw new TransportError(message, { ...status === undefined ? {} : { status }, cause: error });
   }
 }
 

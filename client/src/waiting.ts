@@ -29,7 +29,9 @@ export function backOffMs(failures: number): number {
  * Runs the work with a signal that aborts with the caller's, or when the work has taken so long. The caller's signal
  * may live for ever: it keeps nothing of this.
  */
-export async function within<T>(ms: number, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function within<T>(
+  ms: number, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const own = new AbortController();
   const abort = (): void => { own.abort(reasonOf(signal)); };
   if (signal?.aborted === true) abort();

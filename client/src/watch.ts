@@ -42,7 +42,9 @@ const PATIENCE = 3;
 type Burst = Message[];
 
 /** Messages, and gaps; ends with the signal's reason, or with a Refusal that no waiting mends. */
-export async function* watch(session: Session, channels: readonly string[], options: WatchOptions = {}): AsyncGenerator<Message | Gap, never> {
+export async function* watch(
+  session: Session, channels: readonly string[], options: WatchOptions = {},
+): AsyncGenerator<Message | Gap, never> {
   if (channels.length === 0) throw new BadArgument('channels', `are at least one of ${CHANNELS}`);
   const proof = new Proof(channels.map(nameOf), options.from);
   let place = options.from;
@@ -89,7 +91,8 @@ interface Piece {
 
 /** One connection. Throws when it ends: TransportError, Refusal, or the signal's reason. */
 async function* connection(
-  session: Session, channels: readonly string[], place: number | undefined, { signal, silenceMs = SILENCE_MS }: WatchOptions,
+  session: Session, channels: readonly string[], place: number | undefined,
+  { signal, silenceMs = SILENCE_MS }: WatchOptions,
 ): AsyncGenerator<Piece, never> {
   const { url, fetch } = session.delivery.wire;
   const leaving = new AbortController();
@@ -98,8 +101,10 @@ async function* connection(
   signal?.throwIfAborted();
   signal?.addEventListener('abort', leave, { once: true });
   try {
-    const headers = { Accept: 'text/event-stream', ...session.minPosition(), ...place === undefined ? {} : { 'Last-Event-ID': String(place) } };
-    const response = await fetch(url + pathOf('/api/v1/stream', { channels: channels.join() }), { headers, signal: leaving.signal });
+    const headers: Record<string, string> = { Accept: 'text/event-stream', ...session.minPosition() };
+    if (place !== undefined) headers['Last-Event-ID'] = String(place);
+    const path = pathOf('/api/v1/stream', { channels: channels.join() });
+    const response = await fetch(url + path, { headers, signal: leaving.signal });
     if (!response.ok || response.body === null) throw await refused(response);
     yield { begins: positionOf(response) ?? -1 };
     const parser = new EventParser();
@@ -112,7 +117,7 @@ async function* connection(
           continue;
         }
         const message = parseJson(data) as StreamAnswer;
-        if (message.type === 'error') throw new TransportError(`the stream has ended: ${message.code}: ${message.error}`);
+        if (message.type === 'error') throw new TransportError(`the stream ends: ${message.code}: ${message.error}`);
         burst.push(message);
         if (message.more === true) continue;
         yield { burst, at };
@@ -122,7 +127,8 @@ async function* connection(
     throw new TransportError('the stream has ended');
   } catch (error) {
     signal?.throwIfAborted();
-    throw error instanceof ExchangeError ? error : new TransportError(`the stream broke off: ${String(error)}`, { cause: error });
+    if (error instanceof ExchangeError) throw error;
+    throw new TransportError(`the stream broke off: ${String(error)}`, { cause: error });
   } finally {
     silence.end();
     signal?.removeEventListener('abort', leave);
@@ -131,11 +137,12 @@ async function* connection(
 }
 
 async function refused(response: Response): Promise<ExchangeError> {
+  const { status, headers } = response;
   const text = await response.text();
   try {
-    return refusalOf({ status: response.status, headers: response.headers, body: parseJson(text) });
-  } catch (error) {
-    return new TransportError(`the stream was answered with ${response.status}, but not by the exchange`, { status: response.status, cause: error });
+    return refusalOf({ status, headers, body: parseJson(text) });
+  } catch (cause) {
+    return new TransportError(`the stream was answered with ${status}, but not by the exchange`, { status, cause });
   }
 }
 
@@ -158,7 +165,9 @@ class Silence {
 
   begins(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => { this.leaving.abort(new TransportError(`nothing has come for ${this.ms} ms`)); }, this.ms);
+    this.timer = setTimeout(() => {
+      this.leaving.abort(new TransportError(`nothing has come for ${this.ms} ms`));
+    }, this.ms);
   }
 
   end(): void { clearTimeout(this.timer); }
@@ -182,7 +191,8 @@ class Proof {
   * take(message: Message): Generator<Message | Gap> {
     const { channel, position, previous, type } = message;
     const { last, upTo } = this.known.get(channel) ?? {};
-    const isNext = type === 'snapshot' || (last === undefined ? upTo !== undefined && previous <= upTo : previous === last);
+    const follows = last === undefined ? upTo !== undefined && previous <= upTo : previous === last;
+    const isNext = type === 'snapshot' || follows;
     if (!isNext) yield { type: 'gap', channel, after: last ?? upTo, missing: previous };
     this.known.set(channel, { last: position });
     yield message;
@@ -200,5 +210,7 @@ class Proof {
 
 /** A channel's name as messages have it: hex in lower case, assets in upper case. */
 function nameOf(channel: string): string {
-  return channel.startsWith('prices:') ? `prices:${channel.slice('prices:'.length).toUpperCase()}` : channel.toLowerCase();
+  const [kind = '', key] = channel.split(':');
+  if (key === undefined) return kind;
+  return `${kind}:${kind === 'prices' ? key.toUpperCase() : key.toLowerCase()}`;
 }

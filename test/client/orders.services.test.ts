@@ -32,6 +32,8 @@ describe('client: orders, on the whole exchange', function () {
     assert.equal(typeof order.nonce, 'bigint');
     const [open] = await buyer!.read.openOrders({ user: buyer!.address }).take(1);
     assert.deepEqual([open?.orderHash, open?.remainingSize], [placed.orderHash, 10_500_000n]);
+    assert.equal((await buyer!.read.openOrdersIn(market, buyer!.address).take(9)).length, 1);
+    assert.deepEqual(await buyer!.read.openOrdersIn(exchange.sun.id as Hex, buyer!.address).take(9), []);
     const cancelled = await buyer!.cancel(placed);
     assert.deepEqual([cancelled.status, cancelled.filledSize, cancelled.remainingSize], ['cancelled', 0n, 10_500_000n]);
     assert.equal((await buyer!.read.order(placed.orderHash)).status, 'cancelled');

@@ -1,6 +1,6 @@
 /**
- * The Python client on a development stack that is killed: its quick start, an order whose answer is lost, a market's
- * whole life, a market maker.
+ * The Python client on a development stack that is killed: its quick start, every operation once, an order whose answer
+ * is lost, a market's whole life, a market maker.
  */
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -80,6 +80,7 @@ describe('the client in Python, on a stack that is killed', function () {
     await start();
   }
 
+  const token = async () => (await readFile(join(directory, 'data', 'token'), 'utf8')).trim();
   const get = async (path: string): Promise<unknown> => (await fetch(service.url + path)).json();
 
   /** Creates a market on the stack's chain; returns its id once the exchange lists it. */
@@ -133,11 +134,20 @@ describe('the client in Python, on a stack that is killed', function () {
     });
   }
 
+  it('has every operation taken by the exchange', async () => {
+    proxy.fate = () => 'pass';
+    const marketId = await openedMarket('Does Python say it as the exchange hears it?', 3_600);
+    const environment = { KEY: Wallet.createRandom().privateKey, TOKEN: await token() };
+    const { code, output } = await runPython(['tests/everything.py', url, marketId], { environment });
+    assert.match(output, /^\d{2} operations\n$/, output);
+    assert.equal(code, 0);
+  });
+
   it('takes a market from its opening to the payout', async () => {
     const marketId = await openedMarket('Will it rain in Python?', OPEN_S);
     const environment = {
       SELLER_KEY: Wallet.createRandom().privateKey, BUYER_KEY: Wallet.createRandom().privateKey,
-      TOKEN: (await readFile(join(directory, 'data', 'token'), 'utf8')).trim(),
+      TOKEN: await token(),
     };
     const program = startPython(['examples/whole_life.py', url, marketId], { environment });
     for (const moment of [/^the seller has 10 YES and 10 NO$/, /^YES is proposed$/]) {

@@ -40,7 +40,7 @@ describe('the client in Python', function () {
     const document = JSON.stringify(openapiDocument(allEndpoints, '1.2.3'));
     const written = await succeeds(['answers_from_openapi.py'], { input: document });
     assert.equal(written, await readFile(join(PYTHON_CLIENT, 'src/prediction_exchange/answers.py'), 'utf8'),
-      'write answers.py anew: client/python/README.md says how');
+      'client/python/write-answers writes them anew');
   });
 
   it('is built into a package that has its types with it, and works from there', async () => {

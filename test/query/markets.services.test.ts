@@ -20,8 +20,7 @@ describe('query: markets', () => {
       { number: 4, chain_id: 137, closed: true, question: 'Quoted "so"?\n', category: 'defi', yes_token: UINT256_MAX, no_token: '0' });
     await models.insert('levels',
       { side: 1, price: 700_000 }, { side: 1, price: 650_000 }, { side: 1, outcome: 1, price: 1 }, { side: 0, price: 2 });
-    await models.advance(9, 'markets');
-    await models.advance(7, 'orders');
+    await models.advance(7);
     const { body, position } = await markets(models.db, {});
     assert.equal(position, 6);
     const first = {

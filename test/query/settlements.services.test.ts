@@ -25,7 +25,7 @@ describe('query: settlements', () => {
     await models.insert('submissions',
       { fill: 0, batch_size: 2 }, { fill: 1, batch_index: 1, batch_size: 2 }, { fill: 7, tx_hash: BUMPED, batch_size: 3 },
       { fill: 1, tx_hash: BUMPED, batch_index: 2, batch_size: 3 });
-    await models.advance(6, 'trades');
+    await models.advance(6);
     assert.deepEqual(await pendingTrades(models.db, {}), {
       body: `{"pendingTrades":[{"marketId":"${bytes32(1)}","txHash":"${BUMPED}","buyerAddress":"${address(1)}","sellerAddress":"${address(2)}",`
         + `"fillSize":${UINT64_MAX},"fillPrice":500000,"timestamp":"2023-11-14T22:13:21.007Z","isBatch":true,"batchIndex":2,"fill":1,"outcome":0,`

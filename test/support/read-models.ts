@@ -21,9 +21,9 @@ export interface ReadModels {
   insert(table: Table, ...rows: Row[]): Promise<void>;
   /** Fills the tables that follow from others, after `run` has changed those. */
   derive(): Promise<void>;
-  /** Sets the checkpoint of every projection, or of one, and the time of its last outcome. */
-  advance(position: number, projection?: string, atMs?: number): Promise<void>;
-  /** Removes every row and puts every checkpoint to 0. */
+  /** Sets the checkpoint, and the time of the last outcome before it. */
+  advance(position: number, atMs?: number): Promise<void>;
+  /** Removes every row and puts the checkpoint to 0. */
   clear(): Promise<void>;
   /** Runs a statement as the writer. */
   run(sql: string, values?: unknown[]): Promise<pg.QueryResult>;
@@ -99,7 +99,8 @@ export async function readModels(): Promise<ReadModels> {
   const run = (sql: string, values: unknown[] = []) => writer.query(sql, values);
   const clear = async () => {
     await writer.query(`truncate projection, ${projections.flatMap(tableNames).join(', ')}`);
-    await writer.query('insert into projection select name, 1, 0 from unnest($1::text[]) name', [projections.map(({ name }) => name)]);
+    await writer.query('insert into projection select name, 1 from unnest($1::text[]) name', [projections.map(({ name }) => name)]);
+    await writer.query('update checkpoint set position = 0, at_ms = 0');
   };
   const derive = async () => { await writer.query(DERIVE.join('; ')); };
   await clear();
@@ -114,8 +115,8 @@ export async function readModels(): Promise<ReadModels> {
       }
       await derive();
     },
-    advance: async (position, projection, atMs = 0) => {
-      await writer.query('update projection set position = $1, at_ms = $3 where $2::text is null or name = $2', [position, projection ?? null, atMs]);
+    advance: async (position, atMs = 0) => {
+      await writer.query('update checkpoint set position = $1, at_ms = $2', [position, atMs]);
       await writer.query(`select pg_notify('read_models', $1)`, [String(position)]);
     },
     close: async () => {

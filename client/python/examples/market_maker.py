@@ -64,7 +64,7 @@ class MarketMaker:
     def take(self, message: answers.StreamMessage) -> None:
         """Keeps the price, the holding and the quotes by one message."""
         if message["type"] == "trade":
-            self.price = message["price"] if message["outcome"] == Outcome.YES else self.price
+            self.price = message["price"] if Outcome(message["outcome"]) is Outcome.YES else self.price
         elif message["type"] == "filled":
             self.hold(message["orderHash"], message["size"])
             if message["remainingSize"] == 0:

@@ -84,8 +84,10 @@ def main() -> None:
         say(f"the seller has {whole(seller.funds()['collateral'])}, the buyer {whole(buyer.funds()['collateral'])}")
         trade(market_id, seller, buyer)
         resolve(market_id, seller)
+        seller.redeem(market_id)
+        # Of several markets in one transaction.
+        buyer.redeem_many([market_id])
         for name, wallet in (("seller", seller), ("buyer", buyer)):
-            wallet.redeem(market_id)
             payout = None
             while payout is None:
                 payout = next((each["payout"] for each in wallet.payouts() if each["marketId"] == market_id), None)

@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { connect, ExchangeError, OutcomeUnknown, type AnySigner, type Client } from '../client.js';
+import { writeJson } from '../exact-json.js';
 import { COMMANDS, Usage, type Options, type Terminal } from './commands.js';
 
 const HELP = `prediction-exchange COMMAND [argument…]
@@ -32,20 +33,24 @@ PRIVATE_KEY signs (npm install ethers), TOKEN is the bearer token for claims.
 `;
 
 const OPTIONS = {
-  'url': { type: 'string' }, 'json': { type: 'boolean' }, 'post-only': { type: 'boolean' }, 'now': { type: 'boolean' }, 'expires': { type: 'string' },
-  'from': { type: 'string' }, 'help': { type: 'boolean', short: 'h' },
+  'url': { type: 'string' }, 'json': { type: 'boolean' }, 'help': { type: 'boolean', short: 'h' },
+  'post-only': { type: 'boolean' }, 'now': { type: 'boolean' }, 'expires': { type: 'string' },
+  'from': { type: 'string' },
 } as const;
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
 process.exitCode = await main(process.argv.slice(2), process.env);
 
 /** 0: done. 1: refused, or could not be done. 2: wrong arguments. 3: nobody knows yet whether it was done. */
-async function main(args: readonly string[], environment: Readonly<Record<string, string | undefined>>): Promise<number> {
+async function main(args: readonly string[], environment: Environment): Promise<number> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => { interrupted.abort(new Error('interrupted')); });
   try {
-    const { values, positionals: [name, ...rest] } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+    const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+    const [name, ...rest] = positionals;
     if (values.help === true || name === undefined) {
       process.stdout.write(HELP);
       return values.help === true ? 0 : 2;
@@ -53,7 +58,8 @@ async function main(args: readonly string[], environment: Readonly<Record<string
     const command = COMMANDS[name];
     if (command === undefined) throw new Usage(`there is no command ${name}`);
     const options: Options = {
-      postOnly: values['post-only'] === true, now: values.now === true, expiresS: values.expires, from: values.from, signal: interrupted.signal,
+      postOnly: values['post-only'] === true, now: values.now === true, expiresS: values.expires, from: values.from,
+      signal: interrupted.signal,
     };
     await command(await clientOf(values.url, environment), rest, options, terminalOf(values.json === true));
     return 0;
@@ -65,7 +71,7 @@ async function main(args: readonly string[], environment: Readonly<Record<string
   }
 }
 
-async function clientOf(url: string | undefined, environment: Readonly<Record<string, string | undefined>>): Promise<Client> {
+async function clientOf(url: string | undefined, environment: Environment): Promise<Client> {
   const key = environment['PRIVATE_KEY']?.trim();
   return connect({
     url: url ?? environment['EXCHANGE_URL']?.trim() ?? DEFAULT_URL, token: environment['TOKEN']?.trim(),
@@ -89,8 +95,7 @@ async function signerOf(key: string): Promise<AnySigner> {
 function terminalOf(isJson: boolean): Terminal {
   return {
     show(text, value) {
-      const line = isJson ? JSON.stringify(value, (_, each: unknown) => typeof each === 'bigint' ? each.toString() : each) : text;
-      process.stdout.write(`${line}\n`);
+      process.stdout.write(`${isJson ? writeJson(value) : text}\n`);
     },
   };
 }

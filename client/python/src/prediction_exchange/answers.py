@@ -42,9 +42,6 @@ class ActiveQuickMarket(TypedDict):
 Address = str
 
 
-AddressInput = str
-
-
 class Assertion(TypedDict):
     id: Bytes32
     proposer: Address
@@ -77,15 +74,6 @@ class Book(TypedDict):
     asks: list[PriceLevel]
 
 
-class BookChangeLevels(TypedDict):
-    outcome: Outcome
-    side: Side
-    price: Price
-    #: Total shares at this price from now on; 0 removes the level, 6 decimals. An exact integer, which may be beyond
-    #: 2^53.
-    size: int
-
-
 class BookChange(TypedDict):
     #: `book:{marketId}`, hex in lower case.
     channel: str
@@ -99,47 +87,7 @@ class BookChange(TypedDict):
     at: int
     #: Another message at this position, or another snapshot, follows on the connection.
     more: NotRequired[Literal[True]]
-    levels: list[BookChangeLevels]
-
-
-class BookSnapshotYesBids(TypedDict):
-    price: Price
-    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
-    size: int
-
-
-class BookSnapshotYesAsks(TypedDict):
-    price: Price
-    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
-    size: int
-
-
-class BookSnapshotYes(TypedDict):
-    """The book of YES."""
-    #: Highest price first.
-    bids: list[BookSnapshotYesBids]
-    #: Lowest price first.
-    asks: list[BookSnapshotYesAsks]
-
-
-class BookSnapshotNoBids(TypedDict):
-    price: Price
-    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
-    size: int
-
-
-class BookSnapshotNoAsks(TypedDict):
-    price: Price
-    #: Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
-    size: int
-
-
-class BookSnapshotNo(TypedDict):
-    """The book of NO."""
-    #: Highest price first.
-    bids: list[BookSnapshotNoBids]
-    #: Lowest price first.
-    asks: list[BookSnapshotNoAsks]
+    levels: list[ChangedLevel]
 
 
 class BookSnapshot(TypedDict):
@@ -156,15 +104,12 @@ class BookSnapshot(TypedDict):
     #: Another message at this position, or another snapshot, follows on the connection.
     more: NotRequired[Literal[True]]
     #: The book of YES.
-    yes: BookSnapshotYes
+    yes: Book
     #: The book of NO.
-    no: BookSnapshotNo
+    no: Book
 
 
 Bytes32 = str
-
-
-Bytes32Input = str
 
 
 class CancelledAll(TypedDict):
@@ -298,25 +243,14 @@ class ChainsContracts(TypedDict):
     chains: list[ChainContracts]
 
 
-class CheckOrderRequest(TypedDict):
-    order: Order
-    #: EIP-712 signature of the order in the chain's orderDomain: r, s, v.
-    signature: NotRequired[SignatureInput]
-    permitSignature: NotRequired[PermitSignature]
-    #: GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with
-    #: not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not
-    #: cover it.
-    timeInForce: NotRequired[Literal['GTC', 'FOK', 'FAK']]
-    #: The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature
-    #: does not cover it.
-    postOnly: NotRequired[bool]
-    #: Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted.
-    #: The order's signature does not cover it. An integer of 0 to 9007199254740991, as a JSON integer or as a
-    #: decimal string.
-    notAfter: NotRequired[Union[int, str]]
-    #: What happens when the order would match an order of the same trader: cancel_older cancels the resting one,
-    #: cancel_newer what is left of this one. The order's signature does not cover it.
-    selfTrade: NotRequired[Literal['cancel_older', 'cancel_newer']]
+class ChangedLevel(TypedDict):
+    """A level of a book."""
+    outcome: Outcome
+    side: Side
+    price: Price
+    #: Total shares at this price from now on; 0 removes the level, 6 decimals. An exact integer, which may be beyond
+    #: 2^53.
+    size: int
 
 
 class CheckedMatch(TypedDict):
@@ -353,21 +287,6 @@ class CheckedOrder(TypedDict):
     #: Number of the trader's own orders that are cancelled, since they would trade with this one.
     ownOrdersCancelled: NotRequired[int]
     refusal: NotRequired[Problem]
-
-
-class ClockReadiness(TypedDict):
-    #: While the clock is not trusted, orders are refused and no time passes in the history.
-    trusted: bool
-    #: Why the clock is not trusted; empty while it is.
-    doubts: list[str]
-    #: The trusted time, ISO 8601 in UTC.
-    time: str
-    #: The machine's clock minus the trusted time, in milliseconds.
-    wallAheadMs: int
-    #: The clock of the log's database minus the trusted time; null while it is not known.
-    databaseAheadMs: Union[int, None]
-    #: The latest time in the history minus the trusted time; null while the history is empty or not known here.
-    historyAheadMs: Union[int, None]
 
 
 class Collateral(TypedDict):
@@ -433,33 +352,6 @@ class ContractsByName(TypedDict):
     market: ChainContract
 
 
-class DatabaseReadiness(TypedDict):
-    #: What the database is for.
-    name: Literal['log', 'read models', 'outbox']
-    answers: bool
-    #: Why it does not answer; null while it does.
-    lastError: Union[str, None]
-
-
-class DiskReadiness(TypedDict):
-    #: The first directory on the fullest of the disks that the process writes to, such as DATA_DIR or
-    #: DATA_DIR/postgres.
-    directory: str
-    #: Free space on that disk.
-    freeBytes: int
-    #: Below this, orders are refused; 0 means never.
-    minFreeBytes: int
-
-
-class EngineReadiness(TypedDict):
-    #: Number of commands that this engine has decided.
-    position: int
-    #: Number of commands in the log.
-    logLength: int
-    #: This engine is on standby: another engine records the command outcomes.
-    standby: bool
-
-
 class FailedClaim(TypedDict):
     #: Hash of the redemption transaction; empty if none was sent.
     txHash: SettlementTxHash
@@ -523,26 +415,14 @@ class FailedTrades(TypedDict):
 FailureReason = Literal['buyer_insufficient_balance', 'buyer_insufficient_allowance', 'seller_insufficient_shares', 'seller_not_approved', 'order_expired', 'order_cancelled', 'overfill', 'market_resolved', 'invalid_signature', 'transfer_rejected', 'transaction_reverted', 'unknown']
 
 
-class FeedReadiness(TypedDict):
-    #: Kafka's topic.
-    topic: str
-    #: Another process publishes the fill feed.
-    standby: bool
-    #: Number of command outcomes whose messages are published; null while that is not known.
-    position: Union[int, None]
-    #: Number of commands whose messages are not published yet; null while that is not known.
-    lag: Union[int, None]
-    #: Why nothing can be published; null when it can.
-    problem: Union[str, None]
-    #: What of the topic is not as the feed promises, with what mends it; null when nothing is known to be.
-    topicProblem: Union[str, None]
-
-
 class FieldError(TypedDict):
     #: JSON pointer to the field, or the name of the parameter or header.
     field: str
     #: What was expected.
     message: str
+
+
+FillRole = Literal['maker', 'taker']
 
 
 class HistoryEntry(TypedDict):
@@ -582,43 +462,6 @@ class Holders(TypedDict):
     #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
     #: empty.
     nextCursor: NotRequired[str]
-
-
-class IntakeReadiness(TypedDict):
-    #: Another process takes in the fills, and settles them.
-    standby: bool
-    #: Number of command outcomes that are taken in; null while that is not known.
-    position: Union[int, None]
-    #: Number of commands that are not taken in yet; null while that is not known.
-    lag: Union[int, None]
-    #: Why nothing can be taken in; null when it can.
-    problem: Union[str, None]
-    #: Why fills are taken from the log, and not from Kafka; null while they come by Kafka, or are not to.
-    kafkaProblem: Union[str, None]
-
-
-class KeeperReadiness(TypedDict):
-    #: Another process is the keeper of this chain.
-    standby: bool
-    #: Number of proposed resolutions that are disputed, or past their dispute window and the time for others to
-    #: settle them.
-    dueProposals: int
-    #: Number of those that have waited for more than seven days since their dispute window.
-    overdueProposals: int
-    #: Why the keeper cannot look or send; null when it can.
-    problem: Union[str, None]
-
-
-class LaneReadiness(TypedDict):
-    #: Chain identifier.
-    chainId: int
-    #: Name of the key in the settings.
-    key: str
-    address: Address
-    #: Another process sends with this key.
-    standby: bool
-    #: What blocks the lane; null when nothing does.
-    problem: Union[str, None]
 
 
 class Limits(TypedDict):
@@ -673,10 +516,6 @@ class Limits(TypedDict):
     readsPerWindow: int
 
 
-class Liveness(TypedDict):
-    live: Literal[True]
-
-
 class Market(TypedDict):
     id: Bytes32
     #: The market's question.
@@ -728,6 +567,9 @@ class MarketActivityEntry(TypedDict):
     settlementStatus: SettlementStatus
 
 
+MarketCategory = Literal['defi', 'protocol', 'stablecoin', 'general']
+
+
 class MarketDisputed(TypedDict):
     #: `markets`, hex in lower case.
     channel: str
@@ -776,6 +618,9 @@ class MarketHalvedTold(TypedDict):
     #: Another message at this position, or another snapshot, follows on the connection.
     more: NotRequired[Literal[True]]
     marketId: Bytes32
+
+
+MarketKind = Literal['standard', 'quick']
 
 
 class MarketNonces(TypedDict):
@@ -876,14 +721,14 @@ class MarketTold(TypedDict):
     marketId: Bytes32
     #: The market's question.
     question: str
-    category: Literal['defi', 'protocol', 'stablecoin', 'general']
+    category: MarketCategory
     contractAddress: Address
     maker: Address
     #: Unix seconds.
     expiration: int
     #: Chain identifier.
     chainId: int
-    kind: Literal['standard', 'quick']
+    kind: MarketKind
     asset: NotRequired[Asset]
     #: Unix seconds.
     startTime: NotRequired[int]
@@ -941,29 +786,7 @@ class OpenOrders(TypedDict):
     nextCursor: NotRequired[str]
 
 
-class Order(TypedDict):
-    """The order, field for field as signed."""
-    #: Market to trade in.
-    marketId: Bytes32Input
-    #: Signer and owner of the order.
-    trader: AddressInput
-    #: 0 = BUY, 1 = SELL. As a JSON integer or as a decimal string.
-    side: Literal[0, 1, '0', '1']
-    #: 0 = YES, 1 = NO. As a JSON integer or as a decimal string.
-    outcome: Literal[0, 1, '0', '1']
-    #: Price of one share in collateral, 6 decimals: 1000000 = 1.00. An integer of 1 to 999999, as a JSON integer or
-    #: as a decimal string.
-    price: Union[int, str]
-    #: Shares, 6 decimals. An integer of 1 to 18446744073709551615, as a JSON integer or as a decimal string.
-    size: Union[int, str]
-    #: Unique among the trader's live orders. An integer of 0 to 18446744073709551615, as a JSON integer or as a
-    #: decimal string.
-    nonce: Union[int, str]
-    #: Unix seconds, at least 60 ahead of the server. An integer of 0 to 18446744073709551615, as a JSON integer or
-    #: as a decimal string.
-    expiration: Union[int, str]
-    #: The zero address.
-    makerFeeRecipient: str
+OrderCancelReason = Literal['user', 'expired', 'self_trade', 'match_limit', 'market_closed', 'settlement_failed', 'time_in_force', 'post_only', 'cancel_after']
 
 
 class OrderDomain(TypedDict):
@@ -1111,8 +934,7 @@ class OwnOrderCancelled(TypedDict):
     orderHash: Bytes32
     #: Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
     remainingSize: int
-    #: Why the order was cancelled.
-    reason: Literal['user', 'expired', 'self_trade', 'match_limit', 'market_closed', 'settlement_failed', 'time_in_force', 'post_only', 'cancel_after']
+    reason: OrderCancelReason
 
 
 class OwnOrderFailed(TypedDict):
@@ -1133,8 +955,7 @@ class OwnOrderFailed(TypedDict):
     remainingSize: int
     #: The fill's number.
     fill: int
-    #: The order's part in the fill.
-    role: Literal['maker', 'taker']
+    role: FillRole
     price: Price
     #: Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
     size: int
@@ -1161,8 +982,7 @@ class OwnOrderFilled(TypedDict):
     remainingSize: int
     #: The fill's number.
     fill: int
-    #: The order's part in the fill.
-    role: Literal['maker', 'taker']
+    role: FillRole
     price: Price
     #: Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
     size: int
@@ -1226,8 +1046,7 @@ class OwnOrderSettled(TypedDict):
     remainingSize: int
     #: The fill's number.
     fill: int
-    #: The order's part in the fill.
-    role: Literal['maker', 'taker']
+    role: FillRole
     price: Price
     #: Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
     size: int
@@ -1338,45 +1157,6 @@ class PendingTrades(TypedDict):
     #: Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be
     #: empty.
     nextCursor: NotRequired[str]
-
-
-class PermitSignature(TypedDict):
-    """ERC-2612 permit, for buying without an approval made before."""
-    #: The owner's permit nonce at the stablecoin. An integer of 0 to 18446744073709551615, as a JSON integer or as a
-    #: decimal string.
-    nonce: Union[int, str]
-    #: Amount to approve, of 0 to 2^256-1.
-    value: str
-    #: Unix seconds until which the permit is good. An integer of 0 to 18446744073709551615, as a JSON integer or as
-    #: a decimal string.
-    deadline: Union[int, str]
-    #: Recovery id: 27 or 28, or 0 or 1 for the same. As a JSON integer or as a decimal string.
-    v: Literal[0, 1, 27, 28, '0', '1', '27', '28']
-    #: Signature component.
-    r: Bytes32Input
-    #: Signature component.
-    s: Bytes32Input
-
-
-class PlaceOrderRequest(TypedDict):
-    order: Order
-    #: EIP-712 signature of the order in the chain's orderDomain: r, s, v.
-    signature: SignatureInput
-    permitSignature: NotRequired[PermitSignature]
-    #: GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with
-    #: not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not
-    #: cover it.
-    timeInForce: NotRequired[Literal['GTC', 'FOK', 'FAK']]
-    #: The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature
-    #: does not cover it.
-    postOnly: NotRequired[bool]
-    #: Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted.
-    #: The order's signature does not cover it. An integer of 0 to 9007199254740991, as a JSON integer or as a
-    #: decimal string.
-    notAfter: NotRequired[Union[int, str]]
-    #: What happens when the order would match an order of the same trader: cancel_older cancels the resting one,
-    #: cancel_newer what is left of this one. The order's signature does not cover it.
-    selfTrade: NotRequired[Literal['cancel_older', 'cancel_newer']]
 
 
 class PlacedOrder(TypedDict):
@@ -1516,15 +1296,6 @@ class PriceSettings(TypedDict):
     sources: list[Literal['pyth', 'coinbase', 'binance', 'simulated']]
 
 
-class PriceSourceReadiness(TypedDict):
-    name: str
-    connected: bool
-    #: Seconds since its last price; null before the first.
-    sinceHeardS: Union[int, None]
-    #: What went wrong last; null when all has been well since prices came.
-    problem: Union[str, None]
-
-
 class PriceTold(TypedDict):
     #: `prices:{asset}`, hex in lower case.
     channel: str
@@ -1547,24 +1318,6 @@ class PriceTold(TypedDict):
     timestamp: int
     #: Name of the source.
     source: str
-
-
-class PricedAssetReadiness(TypedDict):
-    asset: str
-    #: The source in use.
-    source: str
-    #: Seconds since the last price that counts was published; null before the first.
-    sincePriceS: Union[int, None]
-
-
-class PricesReadiness(TypedDict):
-    #: Another process records prices.
-    standby: bool
-    #: Why no price can be recorded; null when it can.
-    problem: Union[str, None]
-    #: The best first.
-    sources: list[PriceSourceReadiness]
-    assets: list[PricedAssetReadiness]
 
 
 class Problem(TypedDict):
@@ -1607,14 +1360,6 @@ class Problem(TypedDict):
     suspendedUntil: NotRequired[int]
     #: `too_many_open_orders`: the most open orders that a trader may have.
     maxOpenOrders: NotRequired[int]
-
-
-class ProjectionReadiness(TypedDict):
-    name: str
-    #: Number of command outcomes that the read model includes.
-    position: int
-    #: Number of command outcomes that the read model does not include yet.
-    lag: int
 
 
 class ProposalTerms(TypedDict):
@@ -1669,101 +1414,6 @@ class QuickMarketSettings(TypedDict):
     ahead: int
 
 
-class QuickMarketsReadiness(TypedDict):
-    #: Chain identifier.
-    chainId: int
-    address: Address
-    #: Another process creates and resolves the quick markets of this chain.
-    standby: bool
-    #: Number of quick markets that there should be and are not.
-    missingMarkets: int
-    #: Number of decided quick markets that the chain has not resolved.
-    decidedMarkets: int
-    #: Number of quick markets whose price at the start or the end did not come in time.
-    unresolvableMarkets: int
-    #: Number of creations and resolutions that the contracts refused last.
-    refused: int
-    #: Why nothing can be looked at or sent; null when it can.
-    problem: Union[str, None]
-
-
-class ReadModelsReadiness(TypedDict):
-    #: Last log position that all reads include; -1 for none.
-    position: int
-    #: Number of commands after that position.
-    lag: int
-
-
-class ReadinessChains(TypedDict):
-    #: Chain identifier.
-    chainId: NotRequired[int]
-    #: The last final block of the chain; null while there is none, as before the chain has answered.
-    finalBlock: NotRequired[Union[int, None]]
-    #: Number of final blocks that the history does not have yet.
-    lagBlocks: NotRequired[int]
-    #: Whether the last request to the chain succeeded. While the chain is unreachable, orders are accepted and fills
-    #: wait.
-    reachable: NotRequired[bool]
-    #: Number of requests to the chain that failed in a row.
-    failures: NotRequired[int]
-    #: Why the last request failed, or which blocks a node that answers has lost; null when nothing is wrong.
-    lastError: NotRequired[Union[str, None]]
-    #: Seconds since a request succeeded, or since the start.
-    sinceLookS: NotRequired[int]
-    #: The chain has had no new block for too long.
-    stalled: NotRequired[bool]
-    #: Why the chain is not recorded any more; null while it is recorded.
-    stopped: NotRequired[Union[str, None]]
-    #: Which quick market the chain has resolved otherwise than the exchange decided, since the process started; null
-    #: when none.
-    resolutionProblem: NotRequired[Union[str, None]]
-    #: Number of quick markets that the chain has resolved otherwise than the exchange decided, since the process
-    #: started.
-    contradictedMarkets: NotRequired[int]
-    #: Number of transactions whose anchors the chain's settings pass over.
-    anchorsPassedOver: NotRequired[int]
-    #: Number of fills that wait to be sent, counted up to 10,000.
-    waitingFills: NotRequired[int]
-    #: Number of fills in transactions that are neither confirmed nor failed.
-    sentFills: NotRequired[int]
-    #: How long the oldest waiting fill has waited, in seconds; null when none waits, or another process settles.
-    oldestWaitingS: NotRequired[Union[int, None]]
-    #: What blocks settlement; null when nothing does.
-    settlementProblem: NotRequired[Union[str, None]]
-
-
-class Readiness(TypedDict):
-    ready: bool
-    #: Why the service is not ready; empty when it is ready.
-    reasons: list[str]
-    #: Roles of the process; for a stack of several processes, the roles of all of them.
-    roles: list[str]
-    #: The process's clock.
-    clock: NotRequired[ClockReadiness]
-    #: Databases that the process uses. Each is asked at most twice per second, with a time limit of 2 s.
-    databases: NotRequired[list[DatabaseReadiness]]
-    disk: NotRequired[DiskReadiness]
-    engine: NotRequired[EngineReadiness]
-    #: State of the projections role.
-    projections: NotRequired[list[ProjectionReadiness]]
-    #: State of the query role.
-    readModels: NotRequired[ReadModelsReadiness]
-    #: State of the feed role, with KAFKA_BROKERS: how far the fill feed is published in each of its topics.
-    feeds: NotRequired[list[FeedReadiness]]
-    #: State of the indexer and settlement roles; each has its own fields.
-    chains: NotRequired[list[ReadinessChains]]
-    #: State of the settlement role: how far the fills to settle have come in.
-    intakes: NotRequired[list[IntakeReadiness]]
-    #: State of the lane role.
-    lanes: NotRequired[list[LaneReadiness]]
-    #: State of the relayer role.
-    relays: NotRequired[list[RelayerReadiness]]
-    #: State of the prices role.
-    prices: NotRequired[list[PricesReadiness]]
-    #: State of the prices role, for each chain with a key for quick markets.
-    quickMarkets: NotRequired[list[QuickMarketsReadiness]]
-
-
 class RecordedOutcome(TypedDict):
     """The outcome as recorded."""
     #: Engine time in milliseconds.
@@ -1804,19 +1454,6 @@ class RelayerError(TypedDict):
     success: Literal[False]
     #: What is wrong with the request, or why it could not be carried out.
     error: str
-
-
-class RelayerReadiness(TypedDict):
-    #: Chain identifier.
-    chainId: int
-    address: Address
-    #: Another process relays on this chain.
-    standby: bool
-    #: Number of relayed requests that have not ended.
-    openRelays: int
-    #: Why the relayer cannot send; null when it can.
-    problem: Union[str, None]
-    keeper: KeeperReadiness
 
 
 class RelayerSettings(TypedDict):
@@ -1901,9 +1538,6 @@ SettlementTxHash = str
 Side = int
 
 
-SignatureInput = str
-
-
 class SignedAction(TypedDict):
     primaryType: str
     #: EIP-712 domain; null until the stablecoin has been read.
@@ -1922,6 +1556,7 @@ class SigningDomain(TypedDict):
 
 
 class StreamError(TypedDict):
+    #: The stream ends, or by WebSocket: what was asked for was not done.
     type: Literal['error']
     #: Name of the error.
     code: str
@@ -2009,11 +1644,13 @@ class TradeSettlement(TypedDict):
     more: NotRequired[Literal[True]]
     #: The fill's number.
     fill: int
-    #: State of the trade's settlement on the chain.
-    settlementStatus: Literal['pending', 'confirmed', 'failed']
+    settlementStatus: TradeSettlementStatus
     #: The settlement transaction.
     txHash: Bytes32
     reason: NotRequired[FailureReason]
+
+
+TradeSettlementStatus = Literal['pending', 'confirmed', 'failed']
 
 
 class Trades(TypedDict):
