@@ -1,5 +1,7 @@
 /** One connection with a stream, however its messages are written: what it reads, what waits to be sent, and how it ends. */
 import { unlessLogAway } from '../unless-log-away.js';
+import type { Sink, Source } from '../../service/api/endpoint.js';
+import type { Backlog } from './backlog.js';
 import type { CatchUpParts, Wanted } from './catch-up.js';
 import type { Channel } from './channel.js';
 import { endingOf } from './endings.js';
@@ -23,6 +25,9 @@ export interface StreamConnectionOptions {
   readonly form: Form;
   readonly parts: CatchUpParts;
   readonly room: Room | undefined;
+  readonly backlog: Backlog;
+  /** Whether nothing is subscribed to later: then pieces flow once the present is reached. */
+  readonly isFixed: boolean;
   /** A reader that takes nothing for this long is cut off: of a history, or of its last words. */
   readonly stallMs: number;
   readonly onError: (error: unknown) => void;
@@ -34,14 +39,14 @@ export interface StreamConnectionOptions {
   readonly ended: () => void;
 }
 
-export function createConnection({
-  form, parts, room, stallMs, onError, mustExist, cutOff, ended,
-}: StreamConnectionOptions): StreamConnection {
+export function createConnection(options: StreamConnectionOptions): StreamConnection {
+  const { form, parts, room, backlog, isFixed, stallMs, onError, mustExist, cutOff, ended } = options;
   let isOver = false;
   const end = (): void => {
     if (isOver) return;
     isOver = true;
     subscriptions.leave();
+    reader.leave();
     ended();
   };
   const cut = new AbortController();
@@ -49,11 +54,11 @@ export function createConnection({
     cutOff();
     setTimeout(() => { cut.abort(); }, stallMs).unref();
   };
-  const reader = createStreamReader({ form, cutOff: cutSoon, ended: end, room });
+  const reader = createStreamReader({ form, cutOff: cutSoon, ended: end, room, backlog });
   const subscriptions = createSubscriptions(parts, reader);
   return {
     reader, subscriptions, end, cut: cut.signal,
-    stream: hurried(piecesOf({ form, reader, subscriptions, end, onError }), { stallMs, cut }),
+    stream: hurried(piecesOf({ form, reader, subscriptions, end, onError }), { stallMs, cut, isFixed }),
     subscribe: (wanted) => unlessLogAway(async () => {
       await mustExist(wanted.channels);
       return subscriptions.begin(wanted);
@@ -78,7 +83,7 @@ function piecesOf({ form, reader, subscriptions, end, onError }: Parts): Pieces 
   const next = (): Promise<IteratorResult<Uint8Array>> => reader.isWaiting() || !subscriptions.isCatchingUp() ? reader.next() : nextOfLog();
 
   return {
-    next, isCatchingUp: () => subscriptions.isCatchingUp(),
+    next, isCatchingUp: () => subscriptions.isCatchingUp(), flow: reader.flow,
     return() {
       end();
       return Promise.resolve({ done: true, value: undefined });
@@ -88,14 +93,21 @@ function piecesOf({ form, reader, subscriptions, end, onError }: Parts): Pieces 
 
 interface Pieces {
   isCatchingUp(): boolean;
+  flow(sink: Sink): void;
   next(): Promise<IteratorResult<Uint8Array>>;
   return(): Promise<IteratorResult<Uint8Array>>;
 }
 
+interface Hurry {
+  readonly stallMs: number;
+  readonly cut: AbortController;
+  readonly isFixed: boolean;
+}
+
 /** The same pieces; while they come from the log, `cut` aborts when nobody has asked for the next one for a while. */
-function hurried(pieces: Pieces, { stallMs, cut }: { readonly stallMs: number; readonly cut: AbortController }): AsyncIterableIterator<Uint8Array> {
+function hurried(pieces: Pieces, { stallMs, cut, isFixed }: Hurry): StreamConnection['stream'] {
   let stalled: NodeJS.Timeout | undefined;
-  const stream: AsyncIterableIterator<Uint8Array> = {
+  const stream: AsyncIterableIterator<Uint8Array> & Pick<Source, 'flow'> = {
     [Symbol.asyncIterator]: () => stream,
     next: () => {
       clearTimeout(stalled);
@@ -104,6 +116,12 @@ function hurried(pieces: Pieces, { stallMs, cut }: { readonly stallMs: number; r
         if (result.done !== true && pieces.isCatchingUp()) stalled = setTimeout(() => { cut.abort(); }, stallMs).unref();
         return result;
       });
+    },
+    flow: (sink) => {
+      if (!isFixed || pieces.isCatchingUp()) return false;
+      clearTimeout(stalled);
+      pieces.flow(sink);
+      return true;
     },
     return: () => {
       clearTimeout(stalled);

@@ -161,9 +161,28 @@ export interface Reply extends ReplyHead {
 /** What is sent of a complete answer. */
 export type SentReply = Omit<Reply, 'body' | 'gzipped'> & { readonly body: string | Buffer };
 
+/**
+ * Where pieces go that are handed over as they come: an event goes to thousands of streams, and a promise for each
+ * costs half of writing it.
+ */
+export interface Sink {
+  /** False: nothing more is taken until it has drained. */
+  write(piece: Uint8Array): boolean;
+  /** Calls once when it has drained. */
+  onDrain(call: () => void): void;
+  /** No piece comes any more. */
+  end(): void;
+}
+
+/** Where the pieces of a stream come from. */
+export interface Source extends AsyncIterator<string | Uint8Array> {
+  /** Whether all further pieces go to the sink, until `return`. False, or absent: the next one is to be asked for. */
+  readonly flow?: (sink: Sink) => boolean;
+}
+
 /** An answer that is sent piece by piece. When the client has gone or the service stops, the source is ended by `return()`. */
 export interface StreamReply extends ReplyHead {
-  readonly stream: AsyncIterable<string | Uint8Array>;
+  readonly stream: { [Symbol.asyncIterator](): Source };
   /** Aborts when the client reads too slowly: its connection is then cut. */
   readonly cut?: AbortSignal;
   /**

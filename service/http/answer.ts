@@ -6,6 +6,7 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiRequest, Endpoint, Reply, Route, SentReply, StreamReply } from '../api/endpoint.js';
+import type { createChunks } from './chunks.js';
 import type { StreamConnections } from './connections.js';
 import type { AppEnding } from './ending.js';
 import { addressKey } from './limits.js';
@@ -167,12 +168,14 @@ export interface StreamReplyParts {
   readonly ending: AppEnding;
   /** Is told which connections carry a stream. */
   readonly streams: StreamConnections;
+  /** Writes pieces that flow. */
+  readonly outflow: ReturnType<typeof createChunks>;
 }
 
 /** Resolves when the stream has ended, when the client has gone or is cut off, and when the service stops. */
 export async function sendStream(
   request: StepRequest, response: StepResponse, { stream, cut, finite, ...head }: StreamReply,
-  { clients, ending, streams }: StreamReplyParts,
+  { clients, ending, streams, outflow }: StreamReplyParts,
 ): Promise<void> {
   writeHead(response, head.status ?? 200, head, { ending });
   // A source may be silent at first.
@@ -187,7 +190,7 @@ export async function sendStream(
   const source = stream[Symbol.asyncIterator]();
   const leave = over.signal.aborted || finite === true ? undefined : streams.begin(request.socket);
   try {
-    await pump(source, response, over.signal);
+    await pump(source, response, over.signal, () => outflow(response));
   } catch (error) {
     if (!over.signal.aborted) throw error;
     // Not awaited: a source may be waiting for its next piece.
@@ -198,7 +201,7 @@ export async function sendStream(
     for (const signal of ends) signal.removeEventListener('abort', end);
   }
   // A client that does not read would not read the end either.
-  if (response.writableNeedDrain) breakOff(request, response); else response.end();
+  if (response.writableNeedDrain || request.socket.writableNeedDrain) breakOff(request, response); else response.end();
 }
 
 /**

@@ -24,10 +24,12 @@ const READERS = 2_000;
 const CONNECTIONS = 5_000;
 /** The servers take turns. */
 const ROUNDS = 3;
-const WARM_UP = 50;
-const EVENTS = 200;
+const WARM_UP = 20;
+const EVENTS = 100;
+/** Further events to as many connections as there may be. */
+const FURTHER = 50;
 /** Whole ways, one after the other, and the orders before them, which those who replay have to read. */
-const ORDERS = 100;
+const ORDERS = 60;
 const HISTORY = 10_000;
 const REPLAYS = 8;
 
@@ -62,7 +64,7 @@ export async function streamsBench(url: string): Promise<BenchLine[]> {
         peer: peer(held.bare.each / 1_000), target: {},
       },
       {
-        name: `what they hold together grows by, with 500 further events`, figure: held.ours.growth / 1_000, unit: 'kB',
+        name: `what they hold together grows by, with ${FURTHER} further events`, figure: held.ours.growth / 1_000, unit: 'kB',
         peer: peer(held.bare.growth / 1_000), target: {},
       },
       ...delays(`an order's answer to its event, ${to}`, alone),
@@ -143,8 +145,8 @@ async function held5000(kind: 'service' | 'bare', readers: Readers): Promise<{ e
     }
     return (await server.usage()).memory;
   };
-  const open = await toAll(1, 50);
-  const later = await toAll(51, 550);
+  const open = await toAll(1, 5);
+  const later = await toAll(6, 5 + FURTHER);
   await readers.ask({ close: true });
   await server.end();
   return { each: (open - before) / CONNECTIONS, growth: later - open };

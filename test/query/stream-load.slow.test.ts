@@ -1,4 +1,4 @@
-/** The streams with thousands of readers: what they cost when all come back at once, and who waits for whom. */
+/** The streams with thousands of readers: what they cost when all come back, what slow ones hold, who waits for whom. */
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import type { Log } from '../../engine/log/log.js';
@@ -9,20 +9,22 @@ import { channelsOf } from '../../query/streams/channel.js';
 import { createHub, type Hub, type Reader } from '../../query/streams/hub.js';
 import { createStreams, type StreamOptions, type Streams } from '../../query/streams/streams.js';
 import { emptyOpening } from '../../query/streams/channels.js';
+import type { Sink, Source } from '../../service/api/endpoint.js';
 import { addressOf, answeringModels, appendOrders, MARKET } from '../support/stream-scene.js';
 import { turnsUntil } from '../support/until.js';
 
 const BOOK = `book:${MARKET}`;
 const READERS = 2_000;
 
-/** A reader as the shell has one. `takes`: false when it does not ask for more. */
+/** A reader as the shell has one: asks for pieces until they flow. `takes`: false when it takes no more. */
 class Client {
   readonly pieces: Uint8Array[] = [];
+  isOver = false;
   private known = '';
   private read = 0;
   private go: (() => void) | undefined;
 
-  constructor(private readonly source: AsyncIterator<string | Uint8Array>, public takes = true) { void this.ask(); }
+  constructor(private readonly source: Source, public takes = true) { void this.ask(); }
 
   get text(): string {
     if (this.read < this.pieces.length) this.known += Buffer.concat(this.pieces.slice(this.read)).toString();
@@ -46,7 +48,15 @@ class Client {
   leave(): void { void this.source.return?.(); }
 
   private async ask(): Promise<void> {
-    for (;;) {
+    const sink: Sink = {
+      write: (piece) => {
+        this.pieces.push(piece);
+        return this.takes;
+      },
+      onDrain: (call) => { this.go = call; },
+      end: () => { this.isOver = true; },
+    };
+    while (this.source.flow?.(sink) !== true) {
       const { done, value } = await this.source.next();
       if (done === true) return;
       this.pieces.push(value as Uint8Array);
@@ -165,6 +175,30 @@ describe('query: streams under load', () => {
   const untilForgotten = (hub: Hub) => turnsUntil('all is forgotten', () => {
     beats.ring();
     return hub.kept().channels === 0;
+  });
+
+  it('hold no more for 5,000 who do not read than all may leave, and cut off who has left the most', async () => {
+    await streams.close();
+    const bytesOfAll = 2_000_000;
+    start({ bytesOfAll });
+    // Each with channels of its own, so that what waits for one is not what waits for another.
+    const readers = await Promise.all(Array.from({ length: 5_000 }, (_, n) => open(`${BOOK},orders:${addressOf(n)}`)));
+    const [reading] = readers as [Client];
+    await turnsUntil('all are at the present', () => readers.every(({ pieces }) => pieces.length > 1));
+    for (const client of readers.slice(1)) client.takes = false;
+    for (let n = 0; n < 10; n++) {
+      const end = await appendOrders(log, 20);
+      await turnsUntil('who reads has it', () => reading.lastId === end);
+      assert.ok(streams.waiting() <= bytesOfAll, `${streams.waiting()} bytes wait`);
+    }
+    assert.ok(streams.waiting() > bytesOfAll / 2);
+    assert.ok(streams.cutOff() > 1_000 && streams.cutOff() < 5_000);
+    for (const client of readers) client.resume();
+    const ended = () => readers.filter(({ isOver }) => isOver);
+    await turnsUntil('those who were cut off have ended', () => ended().length === streams.cutOff());
+    assert.ok(ended().every(({ text }) => text.endsWith('connect again, with the last position"}\n\n')));
+    assert.equal(streams.waiting(), 0);
+    assert.equal(reading.isOver, false);
   });
 
   it('let a limited number of readers be on their way from the past, and the others wait', async () => {
