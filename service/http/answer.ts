@@ -79,14 +79,14 @@ function apiRequest(request: StepRequest, { locals }: StepResponse, clients: Cli
 const NO_BODY = Buffer.alloc(0);
 
 /** How a reply is sent. */
-export interface Sending {
+export interface HowSent {
   /** Where the reply names none. */
   readonly contentType?: string;
   readonly ending: AppEnding;
 }
 
 /** Does nothing when the client has gone. The rest of a body that nobody has read is dropped. */
-export function send(request: StepRequest, response: StepResponse, reply: SentReply, sending: Sending): void {
+export function send(request: StepRequest, response: StepResponse, reply: SentReply, sending: HowSent): void {
   if (response.headersSent || response.destroyed) return;
   const { body, etag, status = 200 } = reply;
   const isKnown = etag !== undefined && names(request.headers['if-none-match'], etag);
@@ -112,7 +112,7 @@ function opaque(tag: string): string {
  * before, and objects that are made of several others live longer than an order's whole way.
  */
 function writeHead(
-  response: StepResponse, status: number, reply: Omit<SentReply, 'body'> & Partial<Pick<SentReply, 'body'>>, { contentType, ending }: Sending,
+  response: StepResponse, status: number, reply: Omit<SentReply, 'body'> & Partial<Pick<SentReply, 'body'>>, { contentType, ending }: HowSent,
 ): void {
   const { commonHeaders = COMMON_HEADERS, limitHeaders } = response.locals;
   const head = commonHeaders.slice();
@@ -124,7 +124,7 @@ function writeHead(
   }
   const hasBody = status !== 204 && status !== 304;
   if (hasBody && body !== undefined) head.push('Content-Length', String(Buffer.byteLength(body)));
-  for (const name in headers) set(head, name, headers[name]!);
+  if (headers !== undefined) for (const [name, value] of Object.entries(headers)) set(head, name, value);
   if (position !== undefined) set(head, 'X-Log-Position', String(position));
   const type = reply.contentType ?? contentType;
   if (hasBody && type !== undefined) set(head, 'Content-Type', type);
