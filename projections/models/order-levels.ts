@@ -46,8 +46,9 @@ create table books (
 
 /** Each batch writes a book's changes since the last block anew, and each reader reads them. */
 const BLOCK_CHANGES = 16;
-/** So many changes are read at most for a past book, or as many as the book has levels, which are read, too. */
+/** So many changes are read at most for a past book, or four for each of its levels, which are read, too. */
 const CHANGES_TO_LEVELS = 1_024;
+const CHANGES_PER_LEVEL = 4;
 
 const LOAD_LEVELS = {
   name: 'load_levels',
@@ -200,7 +201,7 @@ async function applySteps(book: Book, query: Query): Promise<Block[]> {
     if (count < BLOCK_CHANGES || steps[i + 1]?.position === position) continue;
     history.changesToLevels -= count;
     const levels = history.changesToLevels > 0 ? undefined : await levelsOf(book, query);
-    if (levels !== undefined) history.changesToLevels = Math.max(CHANGES_TO_LEVELS, levels.length);
+    if (levels !== undefined) history.changesToLevels = Math.max(CHANGES_TO_LEVELS, CHANGES_PER_LEVEL * levels.length);
     blocks.push({
       book: history.firstPosition, position, changes: history.changes.bytes(),
       levels: levels === undefined ? null : bytesOf(levels.map(([place, size]) => ({ position, at, place, size }))),

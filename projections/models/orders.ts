@@ -179,7 +179,7 @@ interface Memory {
 }
 
 export const orders: Projection = {
-  name: 'orders', version: 9, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 10, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const memory: Memory = { open: remember(REMEMBERED), chains: remember(REMEMBERED_MARKETS) };
     const foldLevels = startLevels();
