@@ -107,7 +107,7 @@ export function preflight(endpoints: readonly Endpoint[], ownPagesOnly: readonly
     'Access-Control-Allow-Headers': ALLOWED_HEADERS,
     'Access-Control-Max-Age': '7200',
   };
-  return (request, response) => { send(request, response, { status: 204, headers, body: '' }, ending); };
+  return (request, response) => { send(request, response, { status: 204, headers, body: '' }, { ending }); };
 }
 
 /** Refuses a method that the path does not have, and one that only other processes serve. */

@@ -11,6 +11,7 @@ import { openapiDocument } from '../../service/api/openapi.js';
 import { relayerErrors } from '../../service/api/relayer-errors.js';
 import { allEndpoints } from '../../service/endpoints.js';
 import { alice, marketId, orderWorld, signOrder } from '../harness/order-world.js';
+import { HANDSHAKE } from '../support/frames.js';
 import { relayScene } from '../support/relay-scene.js';
 import { startShell, testRoutes, type RunningShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
@@ -69,7 +70,7 @@ describe('service: names that an endpoint does not know', () => {
     const sent = body ?? exampleOf(operation);
     const all = [...required, ...query].join('&');
     return once(shell.port, method, all === '' ? target : `${target}?${all}`, {
-      headers: { Authorization: 'Bearer token' }, ...sent === undefined ? {} : { body: JSON.stringify(sent) },
+      headers: { Authorization: 'Bearer token', ...operation.operationId === 'openWebSocket' ? HANDSHAKE : {} }, ...sent === undefined ? {} : { body: JSON.stringify(sent) },
     });
   }
 
