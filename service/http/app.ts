@@ -65,7 +65,7 @@ export interface App {
 export function createApp(options: AppOptions): App {
   const { pages, trustProxy, observer, now } = options;
   const ending = notEnding();
-  const parts = { clients: new ClientSignals(), ending, streams: new StreamConnections(), observer, now };
+  const parts = { clients: new ClientSignals(), ending, streams: new StreamConnections(), observer, now, trustProxy };
   const errors = answerErrors(parts);
 
   const app = express();

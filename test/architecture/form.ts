@@ -23,7 +23,7 @@ export const form: Rule = eachSource(({ path, text, tree }) => {
 });
 
 const ALLOWED = new Set([
-  ...FOLDERS, '.ci', 'deploy', 'docs', 'tools', '.dockerignore', '.gitignore', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'eslint.config.js', 'package-lock.json',
+  ...FOLDERS, '.ci', 'client', 'deploy', 'docs', 'tools', '.dockerignore', '.gitignore', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'eslint.config.js', 'package-lock.json',
   'package.json',
   'tsconfig.json',
 ]);

@@ -22,6 +22,7 @@ export const NEEDS: readonly Need[] = [
   { name: 'Python', support: 'support/python-auditor.ts', script: '.ci/python', variable: 'PYTHON' },
   { name: 'Halmos and Slither', support: 'support/provers.ts', script: '.ci/provers', variable: 'PROVERS' },
   { name: 'go-ethereum', support: 'support/geth.ts', script: '.ci/geth', variable: 'GETH' },
+  { name: 'the client\'s packages', support: 'support/client-packages.ts', script: '.ci/client.mjs' },
 ];
 
 /** A need that cannot be met here. */
