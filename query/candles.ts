@@ -146,7 +146,7 @@ export const getCandles = defineEndpoint({
   description: `${CANDLE_TEXT} A trade that the chain refuses leaves its candle, so a candle is closed only once its trades are settled.`,
   parameters: {
     ...ofMarket.parameters,
-    outcome: inQuery('outcome', kind.withDefault(kind.outcome, YES), { description: 'YES or 0, NO or 1. YES without this parameter.', example: 'YES' }),
+    outcome: inQuery('outcome', kind.withDefault(kind.outcome, YES, 'YES'), { description: 'YES without this parameter.', example: 'YES' }),
     ...pageParameters,
   },
   answer: {

@@ -63,8 +63,8 @@ export const cancelAfter = defineEndpoint({
   body: bytesOf(bodySchema(fields), {
     limitBytes: MAX_BODY_BYTES,
     examples: {
-      'half a minute': { trader: example.alice, seconds: 30, deadline: example.expiration, signature: example.signature },
-      'disarm': { trader: example.alice, seconds: 0, deadline: example.expiration, signature: example.signature },
+      'half a minute': { trader: example.alice, seconds: 30, deadline: String(example.expiration), signature: example.signature },
+      'disarm': { trader: example.alice, seconds: 0, deadline: String(example.expiration), signature: example.signature },
     },
   }),
   authority: requestSignature('CancelAfter'), errorShape: problems,

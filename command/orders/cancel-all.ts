@@ -78,8 +78,8 @@ export const cancelAll = defineEndpoint({
   body: bytesOf(bodySchema(fields), {
     limitBytes: MAX_BODY_BYTES,
     examples: {
-      'one market': { trader: example.alice, marketId: example.marketId, deadline: example.expiration, signature: example.signature },
-      'all markets of a chain': { trader: example.alice, marketId: ALL_MARKETS, deadline: example.expiration, signature: example.signature, chainId: 31_337 },
+      'one market': { trader: example.alice, marketId: example.marketId, deadline: String(example.expiration), signature: example.signature },
+      'all markets of a chain': { trader: example.alice, marketId: ALL_MARKETS, deadline: String(example.expiration), signature: example.signature, chainId: 31_337 },
     },
   }),
   authority: requestSignature('CancelAll'), errorShape: problems,

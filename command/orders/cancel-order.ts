@@ -211,8 +211,8 @@ export const cancelOrder = defineEndpoint({
         + 'cancelAuth in /api/v1/config is open.',
       example: example.signature,
     }),
-    deadline: inHeader('X-Cancel-Deadline', kind.optional(kind.text(Type.Integer({ minimum: 0 }))), {
-      description: 'The deadline in the signed CancelOrder, in Unix seconds.', example: 1_900_000_000,
+    deadline: inHeader('X-Cancel-Deadline', kind.optional(kind.text(Type.String({ pattern: '^(0|[1-9][0-9]{0,19})$' }))), {
+      description: 'The deadline in the signed CancelOrder, in Unix seconds.', example: '1900000000',
     }),
   },
   authority: cancelSignature, errorShape: problems,

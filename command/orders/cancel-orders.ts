@@ -103,7 +103,7 @@ export const cancelOrders = defineEndpoint({
   parameters: {},
   body: bytesOf(bodySchema(fields), {
     limitBytes: MAX_BODY_BYTES,
-    examples: { 'two orders': { trader: example.alice, orderHashes: [example.orderHash, `0x${'0b'.repeat(32)}`], deadline: example.expiration, signature: example.signature } },
+    examples: { 'two orders': { trader: example.alice, orderHashes: [example.orderHash, `0x${'0b'.repeat(32)}`], deadline: String(example.expiration), signature: example.signature } },
   }),
   authority: requestSignature('CancelOrders'), errorShape: problems,
   answer: {

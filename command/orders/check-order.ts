@@ -66,8 +66,9 @@ async function checked(parts: CheckOrderParts, request: JsonObject): Promise<str
   const command: PlaceOrder = { kind: 'PlaceOrder', v: 2, at, orderHash: toHex(digest), ...order, signature, ...terms };
   const known = parts.view.order(command.orderHash);
   if (known !== undefined) return `{"accepted":true,"orderHash":"${command.orderHash}","orderStatus":"${known.status}"}`;
-  if (request['permitSignature'] !== undefined) {
-    command.permit = parsePermit(request['permitSignature'], at);
+  const { permitSignature = null } = request;
+  if (permitSignature !== null) {
+    command.permit = parsePermit(permitSignature, at);
     checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
   }
   const refusal = refusalKnown(parts, { chainId, command });
@@ -127,7 +128,9 @@ export const checkOrder = defineEndpoint({
     schema: field.answer('CheckedOrder', {
       accepted: Type.Boolean({ description: 'Whether the order would be accepted, or has been.' }),
       orderHash: Type.Optional(field.Bytes32),
-      orderStatus: Type.Optional(field.oneOf(field.ORDER_STATES, 'Only of an order that was accepted before: its present state.')),
+      orderStatus: Type.Optional({
+        ...field.OrderStatus, description: 'Only of an order that was accepted before: its present state.',
+      }),
       matches: Type.Optional(Type.Array(field.answer('CheckedMatch', {
         price: field.Price, size: field.amount('Shares'), cost: field.amount('Stablecoin'),
       }), { description: 'What the order would match, by price, the best first.' })),

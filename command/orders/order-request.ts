@@ -3,6 +3,7 @@
  */
 import { Type } from '../../engine/records/schema-types.js';
 import type { ErrorObject } from 'ajv';
+import * as shown from '../../engine/records/answer-fields.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, SelfTrade, TimeInForce, record } from '../../engine/records/fields.js';
 import { RequestError, type ErrorCode, type FieldError } from '../../engine/records/errors.js';
@@ -39,8 +40,8 @@ export const PRICE_RANGE = { min: 1, max: 999_999 } as const;
  * error codes.
  */
 const integerFields = {
-  side: choice([0, 1], { meaning: '0 (BUY) or 1 (SELL)', description: '0 = BUY, 1 = SELL.' }),
-  outcome: choice([0, 1], { meaning: '0 (YES) or 1 (NO)', description: '0 = YES, 1 = NO.' }),
+  side: choice(shown.Side, [0, 1], '0 (BUY) or 1 (SELL)'),
+  outcome: choice(shown.Outcome, [0, 1], '0 (YES) or 1 (NO)'),
   price: uint({
     min: PRICE_RANGE.min, max: BigInt(PRICE_RANGE.max), code: 'invalid_price', description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.',
   }),
@@ -62,10 +63,13 @@ const notAfterField = uint({
   description: `Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted. ${NOT_SIGNED}`,
 });
 
+const TimeInForceInput = named('TimeInForce', Type.Union(TimeInForce.anyOf));
+const SelfTradeInput = named('SelfTrade', Type.Union(SelfTrade.anyOf));
+
 /** The terms as they are sent; `null` stands for an absent one. */
 const termsSchema = {
   timeInForce: Type.Optional({
-    ...TimeInForce, default: 'GTC',
+    ...TimeInForceInput, default: 'GTC',
     description: 'GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. '
       + `FAK: what does not match at once is cancelled. ${NOT_SIGNED}`,
   }),
@@ -74,7 +78,7 @@ const termsSchema = {
   })),
   notAfter: Type.Optional(notAfterField.schema),
   selfTrade: Type.Optional({
-    ...SelfTrade, default: 'cancel_older',
+    ...SelfTradeInput, default: 'cancel_older',
     description: 'What happens when the order would match an order of the same trader: cancel_older cancels the resting one, cancel_newer what is '
       + `left of this one. ${NOT_SIGNED}`,
   }),

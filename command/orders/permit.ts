@@ -5,7 +5,7 @@
 import { Type } from '../../engine/records/schema-types.js';
 import type { OrderPermit } from '../../engine/records/commands.js';
 import { RequestError, type FieldError } from '../../engine/records/errors.js';
-import { AnyCaseBytes32 } from '../../engine/records/fields.js';
+import { AnyCaseBytes32, RecoveryId } from '../../engine/records/fields.js';
 import { BYTES32, isBytes32 } from '../../engine/records/hex.js';
 import { named } from '../../engine/records/named-schema.js';
 import { FieldFault, pointerPart, UNKNOWN_FIELD, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
@@ -14,7 +14,7 @@ import { choice, objectSchema, ruledField, uint, UINT256_MAX, UINT64_MAX, uintTe
 const word = ruledField({ ...AnyCaseBytes32, description: 'Signature component.' }, `is ${BYTES32.meaning}`, (value) => (
   isBytes32(value) ? value.toLowerCase() : undefined));
 
-const recoveryByte = choice([0, 1, 27, 28], { meaning: '27 or 28 (or 0 or 1)', description: 'Recovery id: 27 or 28, or 0 or 1 for the same.' });
+const recoveryByte = choice(RecoveryId, [0, 1, 27, 28], '27 or 28 (or 0 or 1)');
 
 const FUTURE = 'is a time in the future, in Unix seconds';
 

@@ -90,8 +90,9 @@ export function createOrderPlacing(parts: PlaceOrderParts): OrderPlacing {
     const { chainId } = domain.domain;
     const known = parts.view.order(orderHash);
     if (known !== undefined) return originalAnswer(parts, orderHash, known);
-    if (request['permitSignature'] !== undefined) {
-      command.permit = parsePermit(request['permitSignature'], at);
+    const { permitSignature = null } = request;
+    if (permitSignature !== null) {
+      command.permit = parsePermit(permitSignature, at);
       checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
     }
     if (terms !== undefined) Object.assign(command, terms);
@@ -322,8 +323,8 @@ async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given:
 
 /** An order in examples. */
 export const exampleOrder = {
-  marketId: example.marketId, trader: example.alice, side: 0, outcome: 0, price: 620_000, size: 25_000_000, nonce: 1,
-  expiration: example.expiration, makerFeeRecipient: `0x${'0'.repeat(40)}`,
+  marketId: example.marketId, trader: example.alice, side: 0, outcome: 0, price: 620_000, size: '25000000', nonce: '1',
+  expiration: String(example.expiration), makerFeeRecipient: `0x${'0'.repeat(40)}`,
 };
 
 export const placeOrder = defineEndpoint({
@@ -331,20 +332,20 @@ export const placeOrder = defineEndpoint({
   description: 'The order is matched at once against the resting orders of the same outcome, by price, then time. The unfilled remainder rests in the book. '
     + 'The answer is sent when the order is durable. Sending the same signed order again is safe: it gets the first answer, with `Idempotent-Replayed: true` '
     + 'and the present `orderStatus`, also when it comes with other terms (`timeInForce`, `postOnly`, `notAfter`, `selfTrade`): those of the first time '
-    + 'hold. An order that was refused because of the book (`not_filled`, `would_match`) is decided anew. Integers of the body may be JSON integers or '
-    + 'decimal strings.',
+    + 'hold; of an order that was cancelled since, `orderStatus` is `cancelled`, and nothing is placed. An order that was refused because of the book '
+    + '(`not_filled`, `would_match`) is decided anew.',
   parameters: {},
   body: bytesOf(PlaceOrderRequest, {
     limitBytes: MAX_BODY_BYTES,
     examples: {
       'order': { order: exampleOrder, signature: example.signature },
       'fill or kill, until a time': {
-        order: exampleOrder, signature: example.signature, timeInForce: 'FOK', notAfter: example.placedAt * 1_000 + 5_000, selfTrade: 'cancel_newer',
+        order: exampleOrder, signature: example.signature, timeInForce: 'FOK', notAfter: `${example.placedAt}000`, selfTrade: 'cancel_newer',
       },
       'post-only': { order: exampleOrder, signature: example.signature, postOnly: true },
       'order with permit': {
-        order: { ...exampleOrder, size: '25000000', nonce: '2' }, signature: example.signature,
-        permitSignature: { nonce: 0, value: '15500000', deadline: example.expiration, v: 27, r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}` },
+        order: { ...exampleOrder, nonce: '2' }, signature: example.signature,
+        permitSignature: { nonce: '0', value: '15500000', deadline: String(example.expiration), v: 27, r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}` },
       },
     },
   }),
@@ -353,8 +354,10 @@ export const placeOrder = defineEndpoint({
     description: 'The order is accepted.',
     schema: field.answer('PlacedOrder', {
       orderHash: field.Bytes32, status: Type.Literal('accepted'), matches: field.integer('Number of trades that the order made at once.'), timestamp: field.Seconds,
-      orderStatus: Type.Optional(field.oneOf(field.ORDER_STATES, 'Only when the same order was submitted before: the order\'s present state, as in '
-      + '/api/v1/orders/{hash}. Missing if it is not known at the moment.')),
+      orderStatus: Type.Optional({
+        ...field.OrderStatus, description: 'Only when the same order was submitted before: the order\'s present state, as in '
+          + '/api/v1/orders/{hash}. Missing if it is not known at the moment.',
+      }),
       remainingSize: Type.Optional(field.amount('Only for FOK and FAK, and where selfTrade has cancelled the order: shares that were not filled and are cancelled')),
     }),
     examples: {

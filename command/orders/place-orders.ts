@@ -135,7 +135,7 @@ export const placeOrders = defineEndpoint({
       'two orders': {
         orders: [
           { order: exampleOrder, signature: example.signature },
-          { order: { ...exampleOrder, nonce: 2, price: 610_000 }, signature: example.signature, postOnly: true },
+          { order: { ...exampleOrder, nonce: '2', price: 610_000 }, signature: example.signature, postOnly: true },
         ],
       },
     },

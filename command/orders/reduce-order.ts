@@ -97,7 +97,7 @@ export const reduceOrder = defineEndpoint({
   parameters: { orderHash: inPath('hash', kind.text(AnyCaseBytes32), parameter.orderHashText) },
   body: bytesOf(bodySchema(fields), {
     limitBytes: MAX_BODY_BYTES,
-    examples: { smaller: { size: 15_000_000, deadline: example.expiration, signature: example.signature } },
+    examples: { smaller: { size: '15000000', deadline: String(example.expiration), signature: example.signature } },
   }),
   authority: requestSignature('ReduceOrder'), errorShape: problems,
   answer: {

@@ -147,10 +147,10 @@ export const getOrderbook = defineEndpoint({
   parameters: {
     marketId: parameter.marketIdInPath,
     at: inQuery('at', kind.optional(kind.moment), {
-      description: 'A log position, or a time in UTC to the millisecond such as 2026-01-31T12:00:00Z. Without this parameter: now.', example: 4_217,
+      description: 'A log position, or a time in UTC to the millisecond such as 2026-01-31T12:00:00Z. Without this parameter: now.', example: '4217',
     }),
     outcome: inQuery('outcome', kind.optional(kind.outcome), {
-      description: 'YES or 0, NO or 1. Without this parameter, the sizes of both books are added by price.', example: 'YES',
+      description: 'Whose book. Without this parameter, the sizes of both books are added by price.', example: 'YES',
     }),
   },
   answer: {

@@ -21,7 +21,7 @@ export const tags = {
   Users: 'One user\'s orders, positions and activity.',
   Markets: 'Markets, their books, trades and holders.',
   Prices: 'Prices of assets, and the quick markets that they decide.',
-  Streams: 'What happens, as it happens and from any position on.',
+  Streams: 'What happens, as it happens and from any position on. Answers that do not end: generators of clients that wait for the whole of an answer leave this tag out.',
   Settlement: 'Settlement of trades on the chain.',
   Relayer: 'Transactions that the exchange sends on behalf of users, who sign and pay no gas.',
   History: 'The recorded history, for auditors.',
@@ -130,6 +130,8 @@ export interface ApiRequest extends Context {
 export interface Context {
   /** By what the client is counted: its IPv4 address as the trusted proxies report it, or the /56 prefix of an IPv6 address. */
   readonly ip: string;
+  /** Where the client has reached the service, without a slash at the end; absent where the request does not say. */
+  readonly url?: string | undefined;
   /** Aborts when the client's connection closes. The signal outlives the request: remove listeners when the request is done. */
   readonly signal: AbortSignal;
   /** The request's bearer token, found valid; undefined for an endpoint that needs none. */
@@ -311,7 +313,7 @@ export function bytesOf(schema: TSchema, text: BodyText): Body<Buffer> {
 type Fields = Readonly<Record<string, RequestField<unknown>>>;
 type FieldValues<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
 
-/** A JSON object with these fields and no others. Without a body, all fields are absent. */
+/** A JSON object with these fields and no others. `null` stands for an absent one; without a body, all are absent. */
 export function objectOf<const F extends Fields>(fields: F, { optional, ...text }: BodyText & { readonly optional: boolean }): Body<FieldValues<F>> {
   const entries = Object.entries(fields);
   const schema = record(Object.fromEntries(entries.map(([name, field]) => [name, field.required ? field.schema : Type.Optional(field.schema)])));
@@ -320,7 +322,7 @@ export function objectOf<const F extends Fields>(fields: F, { optional, ...text 
     parse: (bytes) => {
       const object = bytes.length === 0 ? {} : parseJsonObject(bytes);
       refuseUnknown(object, fields);
-      return Object.fromEntries(entries.map(([name, field]) => [name, valueOf(name, field, object[name])])) as FieldValues<F>;
+      return Object.fromEntries(entries.map(([name, field]) => [name, valueOf(name, field, object[name] ?? undefined)])) as FieldValues<F>;
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The one way in which a field of a request is described, whether it comes in the path, the query, a header or a body: a schema, which documents what
- * may be sent, and a parser, which accepts exactly that. Below are the kinds of path and query parameters.
+ * The one way in which a field of a request is described, whether it comes in the path, the query, a header or a body: a schema, which documents the
+ * one form that clients send, and a parser, which accepts that and sometimes other forms of the same. Below are the kinds of path and query parameters.
  */
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type MarketOutcome } from '../../engine/records/fields.js';
@@ -84,8 +84,11 @@ export const transactionHash = hexField(BYTES32, AnyCaseBytes32, 'invalid_reques
 /** A market by its id or by its contract's address; lower-case hex. */
 export type MarketReference = { readonly marketId: string } | { readonly contractAddress: string };
 
-/** A market: a text of 66 characters is the market's id, any other text its contract's address. */
-export const marketReference = textField<MarketReference>(Type.Union([AnyCaseBytes32, AnyCaseAddress]), (text) => (
+/**
+ * A market: a text of 66 characters is the market's id, any other text its contract's address. `documented` is the one of
+ * the two that the endpoint's document names.
+ */
+export const marketReference = (documented: TSchema) => textField<MarketReference>(documented, (text) => (
   text.length === 66
     ? mapped(marketId.parse(text), (id) => ({ marketId: id }))
     : mapped(address.parse(text), (contractAddress) => ({ contractAddress }))
@@ -101,8 +104,8 @@ export const chainId = textField(Type.Integer({ minimum: 1, maximum: Number.MAX_
 
 const OUTCOMES: ReadonlyMap<string, MarketOutcome> = new Map([['yes', YES], ['0', YES], ['no', NO], ['1', NO]]);
 
-/** YES or 0, NO or 1, in any case. */
-export const outcome = textField(Type.Union(['YES', 'NO', '0', '1'].map((each) => Type.Literal(each))), (text) => (
+/** YES or 0, NO or 1, in any case; the words are documented. */
+export const outcome = textField(Type.Union(['YES', 'NO'].map((each) => Type.Literal(each))), (text) => (
   OUTCOMES.get(text.toLowerCase()) ?? invalid('is YES or 0, or NO or 1')
 ));
 
@@ -124,9 +127,11 @@ export const position = integer(0, Number.MAX_SAFE_INTEGER);
 export type Moment = { readonly position: number } | { readonly timeMs: number };
 
 const UTC = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,3})?Z$/;
+/** Of as many digits as are exact whatever they are; a few longer positions are taken, too. */
+const MOMENT = `^\\d{1,15}$|${UTC.source}`;
 
 /** Digits are a log position; a time is in UTC as RFC 3339 writes it, to the millisecond. */
-export const moment = textField<Moment>(Type.Union([position.schema, Type.String({ pattern: UTC.source })]), (text) => {
+export const moment = textField<Moment>(Type.String({ pattern: MOMENT }), (text) => {
   const at = integerOf(text, 0);
   if (at !== undefined) return { position: at };
   const timeMs = UTC.test(text) ? Date.parse(text) : NaN;
@@ -161,10 +166,10 @@ export function optional<T>(field: RequestField<T>): RequestField<T | undefined>
   return { ...field, required: false, parse: (value) => value === undefined ? undefined : field.parse(value) };
 }
 
-/** A field in which an absent value gives `byDefault`. */
-export function withDefault<T>(field: RequestField<T>, byDefault: T): RequestField<T> {
+/** A field in which an absent value gives `byDefault`, which is sent as `sent`. */
+export function withDefault<T>(field: RequestField<T>, byDefault: T, sent: unknown = byDefault): RequestField<T> {
   return {
-    ...field, schema: { ...field.schema, default: byDefault }, required: false,
+    ...field, schema: { ...field.schema, default: sent }, required: false,
     parse: (value) => value === undefined ? byDefault : field.parse(value),
   };
 }

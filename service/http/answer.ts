@@ -10,6 +10,7 @@ import type { createChunks } from './chunks.js';
 import type { StreamConnections } from './connections.js';
 import type { AppEnding } from './ending.js';
 import { addressKey } from './limits.js';
+import { ownUrl } from './own-url.js';
 import type { Observer } from '../status/metrics.js';
 import { pump } from './pump.js';
 import { COMMON_HEADERS } from './security.js';
@@ -23,14 +24,16 @@ export interface AnswerParts extends StreamReplyParts {
   readonly observer: Observer;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
+  /** Number of trusted proxies in front of the service. */
+  readonly trustProxy: number;
 }
 
 export function answer({ endpoint, handler }: Route, parts: AnswerParts): Middleware {
-  const { clients, ending, upgrades, webSockets, observer, now } = parts;
+  const { ending, upgrades, webSockets, observer, now } = parts;
   const ofEndpoint = contentTypeOf(endpoint);
   return async (request, response) => {
     const head = endpoint.answer.webSocket === true ? upgrades.headOf(request) : undefined;
-    const reply = await handler(apiRequest(request, response, clients));
+    const reply = await handler(apiRequest(request, response, parts));
     const contentType = reply.contentType ?? ofEndpoint;
     // How long clients listen says nothing about the service.
     if ('stream' in reply) response.locals.answeredMs = now();
@@ -65,13 +68,16 @@ function contentTypeOf({ answer: { contentType = 'application/json' } }: Endpoin
 }
 
 /** The request as handlers know it. The parts that cost something are computed at first use. */
-function apiRequest(request: StepRequest, { locals }: StepResponse, clients: ClientSignals): ApiRequest {
+function apiRequest(
+  request: StepRequest, { locals }: StepResponse, { clients, trustProxy }: Pick<AnswerParts, 'clients' | 'trustProxy'>,
+): ApiRequest {
   const { params, headers, body = NO_BODY, socket } = request;
   let query: StepRequest['query'] | undefined;
   return {
     params, headers, rawBody: body, token: locals.token,
     get query() { return query ??= request.query; },
     get ip() { return addressKey(locals.address); },
+    get url() { return ownUrl(request, trustProxy); },
     get signal() { return clients.signalOf(socket); },
   };
 }

@@ -77,7 +77,7 @@ export function createApp(options: AppOptions): App {
   const ending = notEnding();
   const [streams, upgrades] = [new StreamConnections(), new Upgrades()];
   const webSockets = createWebSockets({ ending, streams, now, ...rest && { pause: rest } });
-  const parts = { clients: new ClientSignals(), ending, streams, outflow: createChunks(), upgrades, webSockets, observer, now };
+  const parts = { clients: new ClientSignals(), ending, streams, outflow: createChunks(), upgrades, webSockets, observer, now, trustProxy };
   const errors = answerErrors(parts);
 
   const app = express();

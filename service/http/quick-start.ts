@@ -44,7 +44,7 @@ const read = async (path: string, headers: Record<string, string> = {}): Promise
 const { chains, orderTypes, serverTime } = await read('/api/v1/config');
 const { markets } = await read('/api/v1/markets');
 const market = markets.find(({ expiration }: { expiration: number }) => expiration > serverTime);
-const { orderDomain } = chains.find((each: { chainId: number }) => each.chainId === market.chainId);`,
+const { orderDomain, signedActions } = chains.find((each: { chainId: number }) => each.chainId === market.chainId);`,
 }, {
   title: 'Sign an order',
   text: 'This one bids 0.01 for one YES share, for an hour. Prices and sizes have 6 decimals, `side` 0 is BUY, `outcome` 0 is YES, and `nonce` is a number that no '
@@ -57,17 +57,16 @@ signed = exchange.sign(Order(market["id"], Side.BUY, Outcome.YES, price="0.01", 
   curl: `
 export PRIVATE_KEY=\${PRIVATE_KEY:-0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80}
 cat > sign.mjs <<'END'
-// node sign.mjs: the wallet's address. node sign.mjs TYPE FILE: its signature of the message in the file.
+// node sign.mjs: the wallet's address. node sign.mjs ACTION FILE: its signature of the message in the file.
 import { readFileSync } from 'node:fs';
 import { Wallet } from 'ethers';
 const json = (file) => JSON.parse(readFileSync(file, 'utf8'));
-const [type, file] = process.argv.slice(2);
-const { chains, orderTypes } = json('config.json');
+const [action, file] = process.argv.slice(2);
 const { chainId } = json('market.json');
-const { orderDomain } = chains.find((each) => each.chainId === chainId);
+const { signedActions } = json('config.json').chains.find((each) => each.chainId === chainId);
 const wallet = new Wallet(process.env.PRIVATE_KEY);
-const signed = () => wallet.signTypedData(orderDomain, { [type]: orderTypes[type] }, json(file));
-console.log(type === undefined ? wallet.address : await signed());
+const signed = ({ domain, types }) => wallet.signTypedData(domain, types, json(file));
+console.log(action === undefined ? wallet.address : await signed(signedActions[action]));
 END
 TRADER=$(node sign.mjs)
 cat > order.json <<END
@@ -76,7 +75,7 @@ cat > order.json <<END
   "nonce": $(date +%s), "expiration": $(($(date +%s) + 3600)), "makerFeeRecipient": "0x0000000000000000000000000000000000000000"
 }
 END
-SIGNATURE=$(node sign.mjs Order order.json)`,
+SIGNATURE=$(node sign.mjs order order.json)`,
   typescript: `
 const key = process.env['PRIVATE_KEY'] ?? '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
 const wallet = new Wallet(key);
@@ -84,7 +83,7 @@ const order = {
   marketId: market.id, trader: wallet.address, side: 0, outcome: 0, price: 10_000, size: 1_000_000,
   nonce: Date.now(), expiration: serverTime + 3_600, makerFeeRecipient: ZeroAddress,
 };
-const signature = await wallet.signTypedData(orderDomain, { Order: orderTypes.Order }, order);`,
+const signature = await wallet.signTypedData(orderDomain, orderTypes, order);`,
 }, {
   title: 'Place it',
   text: 'The answer comes when the order is durable and matched. Sending the same signed order again is safe: it gets the same answer. Where the configuration says '
@@ -127,11 +126,11 @@ ORDER_HASH=$(node -p "require('./placed.json').orderHash")
 DEADLINE=$(($(date +%s) + 600))
 echo "{ \\"orderHash\\": \\"$ORDER_HASH\\", \\"trader\\": \\"$TRADER\\", \\"deadline\\": $DEADLINE }" > cancel.json
 curl -fsS -X DELETE "$URL/api/v1/orders/$ORDER_HASH?marketId=$MARKET" \\
-  -H "X-Cancel-Signature: $(node sign.mjs CancelOrder cancel.json)" -H "X-Cancel-Deadline: $DEADLINE"`,
+  -H "X-Cancel-Signature: $(node sign.mjs cancel cancel.json)" -H "X-Cancel-Deadline: $DEADLINE"`,
   typescript: `
 const deadline = serverTime + 600;
 const cancel = { orderHash, trader: wallet.address, deadline };
-const cancelSignature = await wallet.signTypedData(orderDomain, { CancelOrder: orderTypes.CancelOrder }, cancel);
+const cancelSignature = await wallet.signTypedData(orderDomain, signedActions.cancel.types, cancel);
 const cancelled = await fetch(\`\${url}/api/v1/orders/\${orderHash}?marketId=\${market.id}\`, {
   method: 'DELETE', headers: { 'X-Cancel-Signature': cancelSignature, 'X-Cancel-Deadline': String(deadline) },
 });

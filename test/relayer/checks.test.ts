@@ -139,7 +139,8 @@ describe('relayer: checks', () => {
       return [200, txHash];
     } catch (error) {
       assert.ok(error instanceof RequestError, String(error));
-      const { status, body: text } = relayerErrors.answer(error);
+      const { status, body: text, headers } = relayerErrors.answer(error);
+      assert.equal(headers['X-Error-Code'], error.code);
       const answer = JSON.parse(text) as { success: boolean; error: string };
       assert.deepEqual(Object.keys(answer), ['success', 'error']);
       return [status, answer.error];
