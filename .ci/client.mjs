@@ -9,25 +9,27 @@ import { URL, fileURLToPath } from 'node:url';
 
 const folder = new URL('../client/', import.meta.url);
 
-/** The packages that a lock names, by path. */
-function packagesIn(file) {
-  const { packages } = JSON.parse(readFileSync(new URL(file, folder), 'utf8'));
-  delete packages[''];
-  return packages;
+function read(file) {
+  return JSON.parse(readFileSync(new URL(file, folder), 'utf8'));
 }
 
-/** Of an optional package, as a binary for another system is, it may be missing. */
-function isInstalled() {
+/** Undefined where the package is not there. */
+function installedVersion(path) {
   try {
-    const there = packagesIn('node_modules/.package-lock.json');
-    return Object.entries(packagesIn('package-lock.json')).every(([path, { integrity, optional }]) => (
-      path in there ? there[path].integrity === integrity : optional === true));
+    return read(`${path}/package.json`).version;
   } catch {
-    return false;
+    return undefined;
   }
 }
 
-if (!isInstalled()) {
+/** Of an optional package, as a binary for another system is, it may be missing. */
+function isInstalled([path, { version, optional = false }]) {
+  const there = installedVersion(path);
+  return there === version || (there === undefined && optional);
+}
+
+const packages = Object.entries(read('package-lock.json').packages).filter(([path]) => path !== '');
+if (!packages.every(isInstalled)) {
   const options = ['--prefix', fileURLToPath(folder), '--ignore-scripts', '--no-audit', '--no-fund'];
   const { status, error } = spawnSync('npm', ['ci', ...options], { stdio: ['ignore', 2, 2] });
   if (status !== 0) {

@@ -2,6 +2,6 @@
 export default {
   exchange: {
     input: { target: './openapi.json', filters: { mode: 'exclude', tags: ['Streams'] } },
-    output: { target: './generated/orval.ts', client: 'fetch', mode: 'single', headers: true, baseUrl: { getBaseUrlFromSpecification: true } },
+    output: { target: './generated/orval.ts', client: 'fetch', mode: 'single', baseUrl: { getBaseUrlFromSpecification: true } },
   },
 };

@@ -25,12 +25,13 @@ await trade({
     return status === 200 ? 'none' : data.code;
   },
   async orders({ position, ...query }) {
-    const { status, data } = await listOrders(query, { 'X-Min-Log-Position': position });
+    const { status, data } = await listOrders(query, { headers: { 'X-Min-Log-Position': String(position) } });
     if (status !== 200) throw new Error(JSON.stringify(data));
     return { orderHashes: data.orders.map(({ orderHash }) => orderHash), nextCursor: data.nextCursor };
   },
   async cancel({ orderHash, marketId, signature, deadline }) {
-    const { status, data } = await cancelOrder(orderHash, { marketId }, { 'X-Cancel-Signature': signature, 'X-Cancel-Deadline': deadline });
+    const headers = { 'X-Cancel-Signature': signature, 'X-Cancel-Deadline': deadline };
+    const { status, data } = await cancelOrder(orderHash, { marketId }, { headers });
     if (status !== 200) throw new Error(JSON.stringify(data));
     return data.status;
   },

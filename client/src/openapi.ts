@@ -10,90 +10,139 @@ export interface components {
         Bytes32Input: Hex;
         /** @description 20 bytes as hex, upper or lower case. */
         AddressInput: Hex;
+        /**
+         * Format: int32
+         * @description 0 = BUY, 1 = SELL.
+         * @enum {integer}
+         */
+        Side: Side;
+        /**
+         * Format: int32
+         * @description 0 = YES, 1 = NO.
+         * @enum {integer}
+         */
+        Outcome: Outcome;
         /** @description The order, field for field as signed. */
         Order: {
             /** @description Market to trade in. */
             marketId: components["schemas"]["Bytes32Input"];
             /** @description Signer and owner of the order. */
             trader: components["schemas"]["AddressInput"];
-            /** @description 0 = BUY, 1 = SELL. As a JSON integer or as a decimal string. */
-            side: (0 | 1) | ("0" | "1");
-            /** @description 0 = YES, 1 = NO. As a JSON integer or as a decimal string. */
-            outcome: (0 | 1) | ("0" | "1");
-            /** @description Price of one share in collateral, 6 decimals: 1000000 = 1.00. An integer of 1 to 999999, as a JSON integer or as a decimal string. */
-            price: bigint | string;
-            /** @description Shares, 6 decimals. An integer of 1 to 18446744073709551615, as a JSON integer or as a decimal string. */
-            size: bigint | string;
-            /** @description Unique among the trader's live orders. An integer of 0 to 18446744073709551615, as a JSON integer or as a decimal string. */
-            nonce: bigint | string;
-            /** @description Unix seconds, at least 60 ahead of the server. An integer of 0 to 18446744073709551615, as a JSON integer or as a decimal string. */
-            expiration: number | string;
+            side: components["schemas"]["Side"];
+            outcome: components["schemas"]["Outcome"];
+            /**
+             * Format: int32
+             * @description Price of one share in collateral, 6 decimals: 1000000 = 1.00.
+             */
+            price: bigint;
+            /** @description Shares, 6 decimals. An integer of 1 to 18446744073709551615 in decimal digits. */
+            size: string;
+            /** @description Unique among the trader's live orders. An integer of 0 to 18446744073709551615 in decimal digits. */
+            nonce: string;
+            /** @description Unix seconds, at least 60 ahead of the server. An integer of 0 to 18446744073709551615 in decimal digits. */
+            expiration: string;
             /** @description The zero address. */
             makerFeeRecipient: Hex;
         };
         /** @description 65 bytes (r, s, v) as hex, upper or lower case. */
         SignatureInput: Hex;
+        /**
+         * Format: int32
+         * @description Recovery id: 27 or 28.
+         * @enum {integer}
+         */
+        RecoveryId: 27 | 28;
         /** @description ERC-2612 permit, for buying without an approval made before. */
         PermitSignature: {
-            /** @description The owner's permit nonce at the stablecoin. An integer of 0 to 18446744073709551615, as a JSON integer or as a decimal string. */
-            nonce: bigint | string;
+            /** @description The owner's permit nonce at the stablecoin. An integer of 0 to 18446744073709551615 in decimal digits. */
+            nonce: string;
             /** @description Amount to approve, of 0 to 2^256-1. */
             value: string;
-            /** @description Unix seconds until which the permit is good. An integer of 0 to 18446744073709551615, as a JSON integer or as a decimal string. */
-            deadline: number | string;
-            /** @description Recovery id: 27 or 28, or 0 or 1 for the same. As a JSON integer or as a decimal string. */
-            v: (0 | 1 | 27 | 28) | ("0" | "1" | "27" | "28");
+            /** @description Unix seconds until which the permit is good. An integer of 0 to 18446744073709551615 in decimal digits. */
+            deadline: string;
+            v: components["schemas"]["RecoveryId"];
             /** @description Signature component. */
             r: components["schemas"]["Bytes32Input"];
             /** @description Signature component. */
             s: components["schemas"]["Bytes32Input"];
         };
+        /** @enum {string} */
+        TimeInForce: "GTC" | "FOK" | "FAK";
+        /** @enum {string} */
+        SelfTrade: "cancel_older" | "cancel_newer";
         CheckOrderRequest: {
             order: components["schemas"]["Order"];
             /** @description EIP-712 signature of the order in the chain's orderDomain: r, s, v. */
             signature?: components["schemas"]["SignatureInput"];
             permitSignature?: components["schemas"]["PermitSignature"];
-            /**
-             * @description GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not cover it.
-             * @default GTC
-             */
-            timeInForce: "GTC" | "FOK" | "FAK";
-            /**
-             * @description The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature does not cover it.
-             * @default false
-             */
-            postOnly: boolean;
-            /** @description Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted. The order's signature does not cover it. An integer of 0 to 9007199254740991, as a JSON integer or as a decimal string. */
-            notAfter?: number | string;
-            /**
-             * @description What happens when the order would match an order of the same trader: cancel_older cancels the resting one, cancel_newer what is left of this one. The order's signature does not cover it.
-             * @default cancel_older
-             */
-            selfTrade: "cancel_older" | "cancel_newer";
+            /** @description GTC (default): what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not cover it. */
+            timeInForce?: components["schemas"]["TimeInForce"];
+            /** @description The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature does not cover it. */
+            postOnly?: boolean;
+            /** @description Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted. The order's signature does not cover it. An integer of 0 to 9007199254740991 in decimal digits. */
+            notAfter?: string;
+            /** @description What happens when the order would match an order of the same trader: cancel_older (default) cancels the resting one, cancel_newer what is left of this one. The order's signature does not cover it. */
+            selfTrade?: components["schemas"]["SelfTrade"];
         };
         /** @description 32 bytes as hex, lower case. */
         Bytes32: Hex;
-        /** @description Price of one share in collateral, 6 decimals: 1000000 = 1.00. */
+        /**
+         * @description The state of the order.
+         * @enum {string}
+         */
+        OrderStatus: "open" | "filled" | "cancelled";
+        /**
+         * Format: int32
+         * @description Price of one share in collateral, 6 decimals: 1000000 = 1.00.
+         */
         Price: bigint;
         CheckedMatch: {
             price: components["schemas"]["Price"];
-            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
-            /** @description Stablecoin, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             cost: bigint;
         };
+        /**
+         * @description The error codes of this version.
+         * @enum {string}
+         */
+        KnownErrorCode: "invalid_request" | "invalid_json" | "invalid_address" | "invalid_market_id" | "invalid_order_hash" | "invalid_chain_id" | "invalid_price" | "invalid_size" | "size_too_small" | "invalid_expiration" | "invalid_signature" | "invalid_permit" | "relay_invalid_body" | "relay_invalid_address" | "relay_invalid_signature" | "relay_unknown_chain" | "relay_wrong_signer" | "relay_deadline_too_far" | "relay_bond_permit_required" | "cancel_signature_required" | "signature_required" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_cancel_signature" | "invalid_request_signature" | "not_order_owner" | "trader_suspended" | "other_site" | "relay_target_refused" | "not_found" | "unknown_market" | "unknown_order" | "unknown_chain" | "unknown_asset" | "not_recorded_yet" | "method_not_allowed" | "market_closed" | "duplicate_nonce" | "nonce_cancelled" | "too_many_open_orders" | "too_late" | "not_filled" | "would_match" | "outdated_request" | "already_cancelled" | "not_reduced" | "already_filled" | "relay_in_vain" | "relay_cover_needed" | "relay_already_used" | "body_too_large" | "unsupported_media_type" | "expectation_failed" | "upgrade_required" | "insufficient_balance" | "insufficient_allowance" | "relay_contract_wallet" | "relay_would_revert" | "relay_owner_paused" | "relay_quota_used" | "too_many_streams" | "rate_limited" | "request_timeout" | "internal" | "trading_halted" | "clock_untrusted" | "disk_full" | "overloaded" | "outcome_unknown" | "not_caught_up" | "chain_unavailable" | "relay_unavailable" | "unavailable";
+        /** @enum {string} */
+        ErrorCode: "invalid_request" | "invalid_json" | "invalid_address" | "invalid_market_id" | "invalid_order_hash" | "invalid_chain_id" | "invalid_price" | "invalid_size" | "size_too_small" | "invalid_expiration" | "invalid_signature" | "invalid_permit" | "relay_invalid_body" | "relay_invalid_address" | "relay_invalid_signature" | "relay_unknown_chain" | "relay_wrong_signer" | "relay_deadline_too_far" | "relay_bond_permit_required" | "cancel_signature_required" | "signature_required" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_cancel_signature" | "invalid_request_signature" | "not_order_owner" | "trader_suspended" | "other_site" | "relay_target_refused" | "not_found" | "unknown_market" | "unknown_order" | "unknown_chain" | "unknown_asset" | "not_recorded_yet" | "method_not_allowed" | "market_closed" | "duplicate_nonce" | "nonce_cancelled" | "too_many_open_orders" | "too_late" | "not_filled" | "would_match" | "outdated_request" | "already_cancelled" | "not_reduced" | "already_filled" | "relay_in_vain" | "relay_cover_needed" | "relay_already_used" | "body_too_large" | "unsupported_media_type" | "expectation_failed" | "upgrade_required" | "insufficient_balance" | "insufficient_allowance" | "relay_contract_wallet" | "relay_would_revert" | "relay_owner_paused" | "relay_quota_used" | "too_many_streams" | "rate_limited" | "request_timeout" | "internal" | "trading_halted" | "clock_untrusted" | "disk_full" | "overloaded" | "outcome_unknown" | "not_caught_up" | "chain_unavailable" | "relay_unavailable" | "unavailable";
         FieldError: {
             /** @description JSON pointer to the field, or the name of the parameter or header. */
             field: string;
             /** @description What was expected. */
             message: string;
         };
+        /** @description An on-chain address, lower case. */
+        Address: Hex;
+        SigningDomain: {
+            name: string;
+            version: string;
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
+            chainId: number;
+            verifyingContract: components["schemas"]["Address"];
+        };
         Problem: {
             /** @description Reference to the description of this error. */
             type: string;
             /** @description Short description of the error; the same text for every occurrence. */
             title: string;
-            /** @description The HTTP status. */
+            /**
+             * Format: int64
+             * @description The HTTP status.
+             */
             status: number;
             /** @description What is wrong with this request, where `errors` does not say it. */
             detail?: string;
@@ -101,97 +150,200 @@ export interface components {
             instance?: string;
             /** @description All in one text, for people: the title, and what is wrong with this request. */
             error: string;
-            /** @description The name of the error. Names do not change. */
-            code: string;
+            code: components["schemas"]["ErrorCode"];
             /** @description What is wrong with each field. */
             errors?: components["schemas"]["FieldError"][];
-            /** @description `insufficient_…`: what the order needs, in stablecoin or shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description `insufficient_…`: what the order needs, in stablecoin or shares, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             required?: bigint;
-            /** @description `insufficient_…`: what the trader has, or has approved, in total, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description `insufficient_…`: what the trader has, or has approved, in total, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             available?: bigint;
-            /** @description `insufficient_…`: the part of `available` that other open orders and unsettled fills of the trader need, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description `insufficient_…`: the part of `available` that other open orders and unsettled fills of the trader need, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             reserved?: bigint;
-            /** @description `insufficient_…`: the block at which balance and allowance were read: the last one in the history. */
+            /**
+             * Format: uint64
+             * @description `insufficient_…`: the block at which balance and allowance were read: the last one in the history.
+             */
             block?: number;
-            /** @description `insufficient_…`: the latest block of the chain. */
+            /**
+             * Format: uint64
+             * @description `insufficient_…`: the latest block of the chain.
+             */
             latestBlock?: number;
-            /** @description `insufficient_…`: `latestBlock` less `block`. What happened in these blocks is not counted yet. */
+            /**
+             * Format: uint64
+             * @description `insufficient_…`: `latestBlock` less `block`. What happened in these blocks is not counted yet.
+             */
             blocksBehind?: number;
-            /** @description `size_too_small`: the smallest size on the market's chain, 6 decimals. */
+            /** @description `invalid_…signature`, `invalid_permit`: the EIP-712 digest that the signature has to be of. */
+            digest?: components["schemas"]["Bytes32"];
+            /** @description With `digest`: who has signed it by this signature; null where that is nobody. */
+            recoveredSigner?: Hex | null;
+            /** @description `invalid_…signature`: the EIP-712 domain of the digest. */
+            domain?: components["schemas"]["SigningDomain"];
+            /**
+             * Format: uint64
+             * @description `size_too_small`: the smallest size on the market's chain, 6 decimals.
+             */
             minOrderSize?: bigint;
-            /** @description `too_many_open_orders`: the number of the trader's open orders, those on their way in included. */
+            /**
+             * Format: uint64
+             * @description `too_many_open_orders`: the number of the trader's open orders, those on their way in included.
+             */
             openOrders?: number;
-            /** @description `trader_suspended`: when the trader's orders are taken again, in Unix seconds. */
+            /**
+             * Format: uint64
+             * @description `trader_suspended`: when the trader's orders are taken again, in Unix seconds.
+             */
             suspendedUntil?: number;
-            /** @description `too_many_open_orders`: the most open orders that a trader may have. */
+            /**
+             * Format: uint64
+             * @description `too_many_open_orders`: the most open orders that a trader may have.
+             */
             maxOpenOrders?: number;
+            /**
+             * Format: uint64
+             * @description The seconds of the header `Retry-After`, where they are known.
+             */
+            retryAfterS?: number;
+            /** @description `method_not_allowed`: the header `Allow`. */
+            allow?: string;
         };
         CheckedOrder: {
             /** @description Whether the order would be accepted, or has been. */
             accepted: boolean;
             orderHash?: components["schemas"]["Bytes32"];
             /** @description Only of an order that was accepted before: its present state. */
-            orderStatus?: "open" | "filled" | "cancelled";
+            orderStatus?: components["schemas"]["OrderStatus"];
             /** @description What the order would match, by price, the best first. */
             matches?: components["schemas"]["CheckedMatch"][];
-            /** @description Shares that match at once, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares that match at once, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             filledSize?: bigint;
-            /** @description Shares that rest in the book, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares that rest in the book, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             restingSize?: bigint;
-            /** @description Shares that are cancelled at once, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares that are cancelled at once, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             cancelledSize?: bigint;
-            /** @description Stablecoin of the matches: paid by a buy, received by a sell, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin of the matches: paid by a buy, received by a sell, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             cost?: bigint;
-            /** @description Of a buy: what its matched shares pay if the outcome wins. Of a sell: what it receives for its matches, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Of a buy: what its matched shares pay if the outcome wins. Of a sell: what it receives for its matches, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             payout?: bigint;
-            /** @description What the order needs until it is settled: stablecoin of a buy, shares of a sell, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description What the order needs until it is settled: stablecoin of a buy, shares of a sell, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             needed?: bigint;
-            /** @description Number of the trader's own orders that are cancelled, since they would trade with this one. */
+            /**
+             * Format: uint64
+             * @description Number of the trader's own orders that are cancelled, since they would trade with this one.
+             */
             ownOrdersCancelled?: number;
             refusal?: components["schemas"]["Problem"];
         };
-        /** @description 0 = YES, 1 = NO. */
-        Outcome: Outcome;
         NeededShares: {
             marketId: components["schemas"]["Bytes32"];
             outcome: components["schemas"]["Outcome"];
-            /** @description What open orders need, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description What open orders need, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             neededByOrders: bigint;
-            /** @description What fills need that the chain has not settled yet, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description What fills need that the chain has not settled yet, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             neededByFills: bigint;
         };
         Account: {
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
-            /** @description Block at whose end balance, allowance and approval were read. */
+            /**
+             * Format: uint64
+             * @description Block at whose end balance, allowance and approval were read.
+             */
             block: number;
-            /** @description Stablecoin of the user, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin of the user, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             balance: bigint;
-            /** @description Stablecoin that the settlement contract may take, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin that the settlement contract may take, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             allowance: bigint;
             /** @description Whether the settlement contract may take the user's shares. */
             approved: boolean;
-            /** @description What open orders need, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description What open orders need, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             neededByOrders: bigint;
-            /** @description What fills need that the chain has not settled yet, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description What fills need that the chain has not settled yet, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             neededByFills: bigint;
-            /** @description What is left for further buys, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description What is left for further buys, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             available: bigint;
             shares: components["schemas"]["NeededShares"][];
-            /** @description Number of open orders in all markets of all chains. */
+            /**
+             * Format: uint64
+             * @description Number of open orders in all markets of all chains.
+             */
             openOrders: number;
-            /** @description Until when orders of the user are refused with trader_suspended; null without a ban. */
+            /**
+             * Format: uint64
+             * @description Until when orders of the user are refused with trader_suspended; null without a ban.
+             */
             suspendedUntil: number | null;
         };
         PlannedHalt: {
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             from: number;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             to: number;
             reason: string;
         };
         TradingStatus: {
-            /** @description open: orders are taken. */
+            /**
+             * @description open: orders are taken.
+             * @enum {string}
+             */
             status: "open" | "paused";
             /** @description The code of the error that an order gets; null while orders are taken. */
             reason: string | null;
@@ -205,39 +357,45 @@ export interface components {
             /** @description EIP-712 signature of the order in the chain's orderDomain: r, s, v. */
             signature: components["schemas"]["SignatureInput"];
             permitSignature?: components["schemas"]["PermitSignature"];
-            /**
-             * @description GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not cover it.
-             * @default GTC
-             */
-            timeInForce: "GTC" | "FOK" | "FAK";
-            /**
-             * @description The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature does not cover it.
-             * @default false
-             */
-            postOnly: boolean;
-            /** @description Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted. The order's signature does not cover it. An integer of 0 to 9007199254740991, as a JSON integer or as a decimal string. */
-            notAfter?: number | string;
-            /**
-             * @description What happens when the order would match an order of the same trader: cancel_older cancels the resting one, cancel_newer what is left of this one. The order's signature does not cover it.
-             * @default cancel_older
-             */
-            selfTrade: "cancel_older" | "cancel_newer";
+            /** @description GTC (default): what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. FAK: what does not match at once is cancelled. The order's signature does not cover it. */
+            timeInForce?: components["schemas"]["TimeInForce"];
+            /** @description The order is refused with would_match if it would match at once. Not with FOK or FAK. The order's signature does not cover it. */
+            postOnly?: boolean;
+            /** @description Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted. The order's signature does not cover it. An integer of 0 to 9007199254740991 in decimal digits. */
+            notAfter?: string;
+            /** @description What happens when the order would match an order of the same trader: cancel_older (default) cancels the resting one, cancel_newer what is left of this one. The order's signature does not cover it. */
+            selfTrade?: components["schemas"]["SelfTrade"];
         };
         PlacedOrder: {
             orderHash: components["schemas"]["Bytes32"];
             /** @constant */
             status: "accepted";
-            /** @description Number of trades that the order made at once. */
+            /**
+             * Format: uint64
+             * @description Number of trades that the order made at once.
+             */
             matches: number;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             timestamp: number;
             /** @description Only when the same order was submitted before: the order's present state, as in /api/v1/orders/{hash}. Missing if it is not known at the moment. */
-            orderStatus?: "open" | "filled" | "cancelled";
-            /** @description Only for FOK and FAK, and where selfTrade has cancelled the order: shares that were not filled and are cancelled, 6 decimals. An exact integer, which may be beyond 2^53. */
+            orderStatus?: components["schemas"]["OrderStatus"];
+            /**
+             * Format: uint64
+             * @description Only for FOK and FAK, and where selfTrade has cancelled the order: shares that were not filled and are cancelled, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize?: bigint;
         };
+        PlaceOrdersRequest: {
+            orders: components["schemas"]["PlaceOrderRequest"][];
+        };
         PlacedOrdersItem: {
-            /** @description The HTTP status that a single request would have been answered with. */
+            /**
+             * Format: uint64
+             * @description The HTTP status that a single request would have been answered with.
+             */
             status: number;
             /** @description The body of that answer. */
             body: {
@@ -248,8 +406,26 @@ export interface components {
             /** @description By order, in the order of the request. */
             results: components["schemas"]["PlacedOrdersItem"][];
         };
+        CancelOrdersRequest: {
+            /** @description Owner of the orders, who signs the request. */
+            trader: components["schemas"]["AddressInput"];
+            /** @description Orders to cancel. */
+            orderHashes: components["schemas"]["Bytes32Input"][];
+            /** @description Unix seconds until which the signed request is good. An integer of 0 to 18446744073709551615 in decimal digits. */
+            deadline?: string;
+            /** @description The trader's EIP-712 signature of the request in the chain's orderDomain: r, s, v. */
+            signature?: components["schemas"]["SignatureInput"];
+            /**
+             * Format: int64
+             * @description Chain of the orders; may be left out where there is only one.
+             */
+            chainId?: number;
+        };
         CancelledOrdersItem: {
-            /** @description The HTTP status that a single request would have been answered with. */
+            /**
+             * Format: uint64
+             * @description The HTTP status that a single request would have been answered with.
+             */
             status: number;
             /** @description The body of that answer. */
             body: {
@@ -260,53 +436,137 @@ export interface components {
             /** @description By order, in the order of the request. */
             results: components["schemas"]["CancelledOrdersItem"][];
         };
-        /** @description An on-chain address, lower case. */
-        Address: Hex;
+        CancelAllRequest: {
+            /** @description Owner of the orders, who signs the request. */
+            trader: components["schemas"]["AddressInput"];
+            /** @description Market; 32 zero bytes mean all markets of the chain. */
+            marketId: components["schemas"]["Bytes32Input"];
+            /** @description Unix seconds until which the signed request is good. An integer of 0 to 18446744073709551615 in decimal digits. */
+            deadline?: string;
+            /** @description The trader's EIP-712 signature of the request in the chain's orderDomain: r, s, v. */
+            signature?: components["schemas"]["SignatureInput"];
+            /**
+             * Format: int64
+             * @description Chain of the orders; may be left out where there is only one.
+             */
+            chainId?: number;
+        };
         CancelledAll: {
             /** @constant */
             status: "cancelled";
             trader: components["schemas"]["Address"];
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             marketId: components["schemas"]["Bytes32"];
-            /** @description How many orders were open and are cancelled. */
+            /**
+             * Format: uint64
+             * @description How many orders were open and are cancelled.
+             */
             cancelled: number;
         };
+        CancelAfterRequest: {
+            /** @description Owner of the orders, who signs the request. */
+            trader: components["schemas"]["AddressInput"];
+            /**
+             * Format: int32
+             * @description Seconds from now until the orders are cancelled; 0 disarms.
+             */
+            seconds: number;
+            /** @description Unix seconds until which the signed request is good. An integer of 0 to 18446744073709551615 in decimal digits. */
+            deadline?: string;
+            /** @description The trader's EIP-712 signature of the request in the chain's orderDomain: r, s, v. */
+            signature?: components["schemas"]["SignatureInput"];
+            /**
+             * Format: int64
+             * @description Chain of the orders; may be left out where there is only one.
+             */
+            chainId?: number;
+        };
         Switch: {
-            /** @description Whether the orders are going to be cancelled. */
+            /**
+             * @description Whether the orders are going to be cancelled.
+             * @enum {string}
+             */
             status: "armed" | "disarmed";
             trader: components["schemas"]["Address"];
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
-            /** @description When the orders are cancelled, in milliseconds since the Unix epoch; null if disarmed. */
+            /**
+             * Format: uint64
+             * @description When the orders are cancelled, in milliseconds since the Unix epoch; null if disarmed.
+             */
             cancelAt: number | null;
         };
         CancelledOrder: {
             /** @constant */
             status: "cancelled";
             orderHash: components["schemas"]["Bytes32"];
-            /** @description Shares that were filled before the cancel, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares that were filled before the cancel, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             filledSize: bigint;
-            /** @description Shares that were not filled and are now cancelled, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares that were not filled and are now cancelled, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
         };
+        ReduceOrderRequest: {
+            /** @description New size of the order, its filled part included; 6 decimals. An integer of 1 to 18446744073709551615 in decimal digits. */
+            size: string;
+            /** @description Unix seconds until which the signed request is good. An integer of 0 to 18446744073709551615 in decimal digits. */
+            deadline?: string;
+            /** @description The trader's EIP-712 signature of the request in the chain's orderDomain: r, s, v. */
+            signature?: components["schemas"]["SignatureInput"];
+        };
         ReducedOrder: {
-            /** @description Cancelled where at least `size` was filled already. */
+            /**
+             * @description Cancelled where at least `size` was filled already.
+             * @enum {string}
+             */
             status: "reduced" | "cancelled";
             orderHash: components["schemas"]["Bytes32"];
-            /** @description Size of the order from now on; only when reduced, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Size of the order from now on; only when reduced, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size?: bigint;
-            /** @description Shares that were filled before the cancel; only when cancelled, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares that were filled before the cancel; only when cancelled, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             filledSize?: bigint;
-            /** @description Shares that were not filled and are now cancelled; only when cancelled, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares that were not filled and are now cancelled; only when cancelled, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize?: bigint;
         };
+        SyncPositionRequest: {
+            userAddress?: components["schemas"]["AddressInput"];
+        };
         SyncedPosition: {
-            /** @description YES shares, 6 decimals. */
+            /**
+             * Format: int64
+             * @description YES shares, 6 decimals.
+             */
             yesShares: bigint;
-            /** @description NO shares, 6 decimals. */
+            /**
+             * Format: int64
+             * @description NO shares, 6 decimals.
+             */
             noShares: bigint;
-            /** @description Stablecoin invested, 6 decimals. */
+            /**
+             * Format: int64
+             * @description Stablecoin invested, 6 decimals.
+             */
             totalInvested: bigint;
         };
         PositionSync: {
@@ -315,24 +575,43 @@ export interface components {
             /** @description What was done. */
             message: string;
         };
-        /** @description 0 = BUY, 1 = SELL. */
-        Side: Side;
-        /** @description State of the trade's settlement on the chain. */
+        /**
+         * @description State of the trade's settlement on the chain.
+         * @enum {string}
+         */
         SettlementStatus: "matched" | "pending" | "confirmed" | "failed";
         /** @description Hash of the settlement transaction; empty until a transaction is sent. */
         SettlementTxHash: Hex | "";
         OrderHistoryEntry: {
-            /** @description Position in the log. */
+            /**
+             * Format: uint64
+             * @description Position in the log.
+             */
             position: number;
-            /** @description What happened to the order. */
+            /**
+             * @description What happened to the order.
+             * @enum {string}
+             */
             type: "accepted" | "fill" | "fill_failed" | "reduced" | "filled" | "cancelled";
-            /** @description Shares of this entry; of a reduction, the order's size from then on, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares of this entry; of a reduction, the order's size from then on, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
-            /** @description Unix seconds; null if the read model does not keep the time. */
+            /**
+             * Format: uint64
+             * @description Unix seconds; null if the read model does not keep the time.
+             */
             timestamp: number | null;
-            /** @description Number of the fill. */
+            /**
+             * Format: uint64
+             * @description Number of the fill.
+             */
             fill?: number;
-            /** @description Whether the order was the maker or the taker of the fill. */
+            /**
+             * @description Whether the order was the maker or the taker of the fill.
+             * @enum {string}
+             */
             role?: "maker" | "taker";
             price?: components["schemas"]["Price"];
             settlementStatus?: components["schemas"]["SettlementStatus"];
@@ -345,22 +624,39 @@ export interface components {
             marketId: components["schemas"]["Bytes32"];
             side: components["schemas"]["Side"];
             price: components["schemas"]["Price"];
-            /** @description Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
-            /** @description Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             timestamp: number;
             trader: components["schemas"]["Address"];
             outcome: components["schemas"]["Outcome"];
-            /** @description Filled part, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Filled part, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             filledSize: bigint;
-            /** @description uint64. */
+            /**
+             * Format: uint64
+             * @description uint64.
+             */
             nonce: bigint;
-            /** @description Unix seconds, uint64. */
+            /**
+             * Format: uint64
+             * @description Unix seconds, uint64.
+             */
             expiration: number;
-            /** @description The state of the order. */
-            status: "open" | "filled" | "cancelled";
+            status: components["schemas"]["OrderStatus"];
             /** @description Why the order was cancelled; null if it was not. */
             cancelReason: string | null;
             /** @description What happened to the order, oldest first; at most the latest 1,000 fills. */
@@ -368,7 +664,10 @@ export interface components {
         };
         PriceLevel: {
             price: components["schemas"]["Price"];
-            /** @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Total shares at this price, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
         };
         /** @description The price levels of one outcome. */
@@ -384,7 +683,10 @@ export interface components {
             bids: components["schemas"]["PriceLevel"][];
             /** @description Lowest price first. */
             asks: components["schemas"]["PriceLevel"][];
-            /** @description Unix seconds; 0 = the market has never had an order. */
+            /**
+             * Format: uint64
+             * @description Unix seconds; 0 = the market has never had an order.
+             */
             lastUpdate: number;
             /** @description Only without `outcome`: the YES book. */
             yes?: components["schemas"]["Book"];
@@ -396,110 +698,186 @@ export interface components {
             marketId: components["schemas"]["Bytes32"];
             side: components["schemas"]["Side"];
             price: components["schemas"]["Price"];
-            /** @description Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
-            /** @description Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             timestamp: number;
         };
         OpenOrders: {
             orders: components["schemas"]["OpenOrder"][];
-            /** @description Number of all open orders that match, also those on other pages. */
+            /**
+             * Format: uint64
+             * @description Number of all open orders that match, also those on other pages.
+             */
             count: number;
-            /** @description Only on a full page. For the next page, send this value as `before`. */
+            /**
+             * Format: uint64
+             * @description Only on a full page. For the next page, send this value as `before`.
+             */
             next?: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
         };
-        /** @description A uint256 as a decimal string. */
-        TokenId: string;
         Market: {
             id: components["schemas"]["Bytes32"];
             /** @description The market's question. */
             question: string;
             description: string;
-            /** @description What the market is about. */
+            /**
+             * @description What the market is about.
+             * @enum {string}
+             */
             category: "defi" | "protocol" | "stablecoin" | "general";
             contractAddress: components["schemas"]["Address"];
             maker: components["schemas"]["Address"];
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             expiration: number;
-            /** @description Chain on which the market settles. */
+            /**
+             * Format: uint64
+             * @description Chain on which the market settles.
+             */
             chainId: number;
             resolved: boolean;
-            /** @description As a price; 0 = no price. */
+            /**
+             * Format: int32
+             * @description As a price; 0 = no price.
+             */
             bestAskPrice: bigint;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             createdAt: number;
             /** @description Condition of the conditional tokens, for splitPosition, mergePositions and redeemPositions; null for a market without a chain. */
-            conditionId: components["schemas"]["Bytes32"] | null;
+            conditionId: Hex | null;
             /** @description ERC-1155 id of the YES shares; null for a market without a chain. */
-            yesTokenId: components["schemas"]["TokenId"] | null;
+            yesTokenId: string | null;
             /** @description ERC-1155 id of the NO shares; null for a market without a chain. */
-            noTokenId: components["schemas"]["TokenId"] | null;
-            /** @description Only in a page. */
+            noTokenId: string | null;
+            /**
+             * @description Only in a page, and of one market.
+             * @enum {string}
+             */
             state?: "open" | "expired" | "proposed" | "disputed" | "resolved";
-            /** @description Only in a page: stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Only in a page, and of one market: stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             totalVolume?: bigint;
         };
         Markets: {
             markets: components["schemas"]["Market"][];
-            /** @description Number of entries. */
+            /**
+             * Format: uint64
+             * @description Number of entries.
+             */
             count: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
         };
         /** @description Totals of one chain. With chain_id, this is the whole answer. */
         ChainTotals: {
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
-            /** @description Stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             totalVolume: bigint;
-            /** @description Number of trades since the start. */
+            /**
+             * Format: uint64
+             * @description Number of trades since the start.
+             */
             totalTrades: number;
         };
         /** @description The answer without chain_id. */
         PlatformTotals: {
             chains: components["schemas"]["ChainTotals"][];
-            /** @description Stablecoin traded since the start, on all chains, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin traded since the start, on all chains, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             total_volume: bigint;
-            /** @description Number of trades since the start, on all chains. */
+            /**
+             * Format: uint64
+             * @description Number of trades since the start, on all chains.
+             */
             total_trades: number;
         };
         MarketStatistics: {
             marketId: components["schemas"]["Bytes32"];
             contractAddress: components["schemas"]["Address"];
-            /** @description Stablecoin traded in the last 24 hours, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin traded in the last 24 hours, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             volume24h: bigint;
-            /** @description Stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             totalVolume: bigint;
-            /** @description As a price; 0 = no price. */
+            /**
+             * Format: int32
+             * @description As a price; 0 = no price.
+             */
             lastPrice: bigint;
         };
         Holder: {
             userAddress: components["schemas"]["Address"];
-            /** @description YES shares, 6 decimals. */
+            /**
+             * Format: int64
+             * @description YES shares, 6 decimals.
+             */
             yesShares: bigint;
-            /** @description NO shares, 6 decimals. */
+            /**
+             * Format: int64
+             * @description NO shares, 6 decimals.
+             */
             noShares: bigint;
         };
         Holders: {
             marketId: components["schemas"]["Bytes32"];
             /** @description Sorted by the size of their positions, largest first. */
             topHolders: components["schemas"]["Holder"][];
-            /** @description Number of holders. */
+            /**
+             * Format: uint64
+             * @description Number of holders.
+             */
             totalHolders: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
         };
         MarketActivityEntry: {
             price: components["schemas"]["Price"];
-            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
             buyer: components["schemas"]["Address"];
             seller: components["schemas"]["Address"];
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             timestamp: number;
             txHash: components["schemas"]["SettlementTxHash"];
             settlementStatus: components["schemas"]["SettlementStatus"];
@@ -512,11 +890,17 @@ export interface components {
         };
         Trade: {
             price: components["schemas"]["Price"];
-            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
             buyer: components["schemas"]["Address"];
             seller: components["schemas"]["Address"];
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             timestamp: number;
             txHash: components["schemas"]["SettlementTxHash"];
             settlementStatus: components["schemas"]["SettlementStatus"];
@@ -525,7 +909,10 @@ export interface components {
         Trades: {
             marketId: components["schemas"]["Bytes32"];
             trades: components["schemas"]["Trade"][];
-            /** @description Number of entries. */
+            /**
+             * Format: uint64
+             * @description Number of entries.
+             */
             count: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
@@ -537,9 +924,15 @@ export interface components {
             proposedOutcome: boolean;
             /** @description Bond in the stablecoin, 6 decimals. */
             bondAmount: string;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             assertionTime: number;
-            /** @description End of the dispute window, Unix seconds. */
+            /**
+             * Format: uint64
+             * @description End of the dispute window, Unix seconds.
+             */
             expirationTime: number;
             /** @description Whether the oracle has decided. */
             settled: boolean;
@@ -568,7 +961,10 @@ export interface components {
             halved?: true;
             assertion?: components["schemas"]["Assertion"];
             proposal?: components["schemas"]["ProposalTerms"];
-            /** @description Only of an expired market that is neither resolved nor has an assertion: when the administrator may pay it half to half, Unix seconds by the chain's time. Absent where the chain's contracts cannot. */
+            /**
+             * Format: uint64
+             * @description Only of an expired market that is neither resolved nor has an assertion: when the administrator may pay it half to half, Unix seconds by the chain's time. Absent where the chain's contracts cannot.
+             */
             halvableFrom?: number;
         };
         UserOpenOrder: {
@@ -576,11 +972,20 @@ export interface components {
             marketId: components["schemas"]["Bytes32"];
             side: components["schemas"]["Side"];
             price: components["schemas"]["Price"];
-            /** @description Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Size of the order: as signed, or as reduced since, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
-            /** @description Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Unfilled part, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             timestamp: number;
             /** @description The market's question. */
             marketQuestion: string;
@@ -588,9 +993,15 @@ export interface components {
         };
         UserOpenOrders: {
             orders: components["schemas"]["UserOpenOrder"][];
-            /** @description Number of all open orders that match, also those on other pages. */
+            /**
+             * Format: uint64
+             * @description Number of all open orders that match, also those on other pages.
+             */
             count: number;
-            /** @description Only on a full page. For the next page, send this value as `before`. */
+            /**
+             * Format: uint64
+             * @description Only on a full page. For the next page, send this value as `before`.
+             */
             next?: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
@@ -600,14 +1011,26 @@ export interface components {
             /** @description The market's question. */
             marketQuestion: string;
             contractAddress: components["schemas"]["Address"];
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             expiration: number;
             resolved: boolean;
-            /** @description YES shares, 6 decimals. */
+            /**
+             * Format: int64
+             * @description YES shares, 6 decimals.
+             */
             yesShares: bigint;
-            /** @description NO shares, 6 decimals. */
+            /**
+             * Format: int64
+             * @description NO shares, 6 decimals.
+             */
             noShares: bigint;
-            /** @description Stablecoin invested, 6 decimals. */
+            /**
+             * Format: int64
+             * @description Stablecoin invested, 6 decimals.
+             */
             totalInvested: bigint;
         };
         UserPositions: {
@@ -620,11 +1043,20 @@ export interface components {
             /** @description The market's question. */
             marketQuestion: string;
             price: components["schemas"]["Price"];
-            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
-            /** @description The side of the user in the trade. */
+            /**
+             * @description The side of the user in the trade.
+             * @enum {string}
+             */
             userRole: "buyer" | "seller";
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             timestamp: number;
             txHash: components["schemas"]["SettlementTxHash"];
             settlementStatus: components["schemas"]["SettlementStatus"];
@@ -633,11 +1065,21 @@ export interface components {
             marketId: components["schemas"]["Bytes32"];
             /** @description The market's question. */
             marketQuestion: string;
-            /** @description Stablecoin paid out, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin paid out, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             payout: bigint;
-            /** @description 0 = YES, 1 = NO; null if the chain paid without naming a winner, half to half. */
-            winningOutcome: components["schemas"]["Outcome"] | null;
-            /** @description Unix seconds. */
+            /**
+             * Format: int32
+             * @description 0 = YES, 1 = NO; null if the chain paid without naming a winner, half to half.
+             * @enum {integer|null}
+             */
+            winningOutcome: 0 | 1 | null;
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             timestamp: number;
             txHash: components["schemas"]["Bytes32"];
         };
@@ -649,25 +1091,46 @@ export interface components {
         };
         /** @description Without a position: only yesShares and noShares, both 0. */
         Position: {
-            /** @description YES shares, 6 decimals. */
+            /**
+             * Format: int64
+             * @description YES shares, 6 decimals.
+             */
             yesShares: bigint;
-            /** @description NO shares, 6 decimals. */
+            /**
+             * Format: int64
+             * @description NO shares, 6 decimals.
+             */
             noShares: bigint;
-            /** @description Stablecoin invested, 6 decimals. */
+            /**
+             * Format: int64
+             * @description Stablecoin invested, 6 decimals.
+             */
             totalInvested?: bigint;
-            /** @description Average-cost basis of the YES shares, 6 decimals. */
+            /**
+             * Format: int64
+             * @description Average-cost basis of the YES shares, 6 decimals.
+             */
             yesCost?: bigint;
-            /** @description Average-cost basis of the NO shares, 6 decimals. */
+            /**
+             * Format: int64
+             * @description Average-cost basis of the NO shares, 6 decimals.
+             */
             noCost?: bigint;
         };
         PendingTrade: {
             marketId: components["schemas"]["Bytes32"];
             buyerAddress: components["schemas"]["Address"];
             sellerAddress: components["schemas"]["Address"];
-            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             fillSize: bigint;
             fillPrice: components["schemas"]["Price"];
-            /** @description Number of the fill. */
+            /**
+             * Format: uint64
+             * @description Number of the fill.
+             */
             fill: number;
             outcome: components["schemas"]["Outcome"];
             txHash: components["schemas"]["SettlementTxHash"];
@@ -675,43 +1138,70 @@ export interface components {
             timestamp: string;
             /** @description Whether the transaction settles several trades. */
             isBatch: boolean;
-            /** @description Index of the trade in the transaction's batch, from 0. */
+            /**
+             * Format: uint64
+             * @description Index of the trade in the transaction's batch, from 0.
+             */
             batchIndex: number;
             settlementStatus: components["schemas"]["SettlementStatus"];
         };
         PendingTrades: {
             pendingTrades: components["schemas"]["PendingTrade"][];
-            /** @description Number of entries. */
+            /**
+             * Format: uint64
+             * @description Number of entries.
+             */
             count: number;
-            /** @description Only on a full page. For the next page, send this value as `after`. */
+            /**
+             * Format: uint64
+             * @description Only on a full page. For the next page, send this value as `after`.
+             */
             next?: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
         };
-        /** @description Why the chain refused the fill. */
+        /**
+         * @description Why the chain refused the fill.
+         * @enum {string}
+         */
         FailureReason: "buyer_insufficient_balance" | "buyer_insufficient_allowance" | "seller_insufficient_shares" | "seller_not_approved" | "order_expired" | "order_cancelled" | "overfill" | "market_resolved" | "invalid_signature" | "transfer_rejected" | "transaction_reverted" | "unknown";
         FailedTrade: {
             marketId: components["schemas"]["Bytes32"];
             buyerAddress: components["schemas"]["Address"];
             sellerAddress: components["schemas"]["Address"];
-            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             fillSize: bigint;
             fillPrice: components["schemas"]["Price"];
-            /** @description Number of the fill. */
+            /**
+             * Format: uint64
+             * @description Number of the fill.
+             */
             fill: number;
             outcome: components["schemas"]["Outcome"];
             txHash: components["schemas"]["Bytes32"];
             reason: components["schemas"]["FailureReason"];
             /** @description Time of the failure, ISO 8601 in UTC. */
             timestamp: string;
-            /** @description Index of the trade in the transaction's batch, from 0. */
+            /**
+             * Format: uint64
+             * @description Index of the trade in the transaction's batch, from 0.
+             */
             batchIndex: number;
         };
         FailedTrades: {
             failedTrades: components["schemas"]["FailedTrade"][];
-            /** @description Number of entries. */
+            /**
+             * Format: uint64
+             * @description Number of entries.
+             */
             count: number;
-            /** @description Only on a full page. For the next page, send this value as `before`. */
+            /**
+             * Format: uint64
+             * @description Only on a full page. For the next page, send this value as `before`.
+             */
             next?: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
@@ -720,21 +1210,36 @@ export interface components {
             marketId: components["schemas"]["Bytes32"];
             buyerAddress: components["schemas"]["Address"];
             sellerAddress: components["schemas"]["Address"];
-            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             fillSize: bigint;
             fillPrice: components["schemas"]["Price"];
-            /** @description Number of the fill. */
+            /**
+             * Format: uint64
+             * @description Number of the fill.
+             */
             fill: number;
             outcome: components["schemas"]["Outcome"];
             /** @description Time at which the fill was confirmed, failed or, while it is pending, sent, ISO 8601 in UTC. */
             timestamp: string;
-            /** @description Index of the trade in the transaction's batch, from 0. */
+            /**
+             * Format: uint64
+             * @description Index of the trade in the transaction's batch, from 0.
+             */
             batchIndex: number;
-            /** @description Why the chain refused the fill; null if it did not. */
-            reason: components["schemas"]["FailureReason"] | null;
+            /**
+             * @description Why the chain refused the fill; null if it did not.
+             * @enum {string|null}
+             */
+            reason: "buyer_insufficient_balance" | "buyer_insufficient_allowance" | "seller_insufficient_shares" | "seller_not_approved" | "order_expired" | "order_cancelled" | "overfill" | "market_resolved" | "invalid_signature" | "transfer_rejected" | "transaction_reverted" | "unknown" | null;
             /** @description Hash of the transaction that now contains the fill, if this one was replaced; else null. */
-            replacedBy: components["schemas"]["Bytes32"] | null;
-            /** @description The state of the fill. */
+            replacedBy: Hex | null;
+            /**
+             * @description The state of the fill.
+             * @enum {string}
+             */
             status: "pending" | "confirmed" | "failed";
         };
         /** @description The answer for a settlement transaction. */
@@ -745,21 +1250,36 @@ export interface components {
             marketId: components["schemas"]["Bytes32"];
             buyerAddress: components["schemas"]["Address"];
             sellerAddress: components["schemas"]["Address"];
-            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             fillSize: bigint;
             fillPrice: components["schemas"]["Price"];
-            /** @description Number of the fill. */
+            /**
+             * Format: uint64
+             * @description Number of the fill.
+             */
             fill: number;
             outcome: components["schemas"]["Outcome"];
             /** @description Time at which the fill was confirmed, failed or, while it is pending, sent, ISO 8601 in UTC. */
             timestamp: string;
-            /** @description Index of the trade in the transaction's batch, from 0. */
+            /**
+             * Format: uint64
+             * @description Index of the trade in the transaction's batch, from 0.
+             */
             batchIndex: number;
-            /** @description Why the chain refused the fill; null if it did not. */
-            reason: components["schemas"]["FailureReason"] | null;
+            /**
+             * @description Why the chain refused the fill; null if it did not.
+             * @enum {string|null}
+             */
+            reason: "buyer_insufficient_balance" | "buyer_insufficient_allowance" | "seller_insufficient_shares" | "seller_not_approved" | "order_expired" | "order_cancelled" | "overfill" | "market_resolved" | "invalid_signature" | "transfer_rejected" | "transaction_reverted" | "unknown" | null;
             /** @description Hash of the transaction that now contains the fill, if this one was replaced; else null. */
-            replacedBy: components["schemas"]["Bytes32"] | null;
-            /** @description The state of the fill. */
+            replacedBy: Hex | null;
+            /**
+             * @description The state of the fill.
+             * @enum {string}
+             */
             status: "pending" | "confirmed" | "failed";
             /** @description Whether the transaction settles several trades. */
             isBatch: boolean;
@@ -777,20 +1297,39 @@ export interface components {
             userAddress: components["schemas"]["Address"];
             marketAddress: components["schemas"]["Address"];
             marketId: components["schemas"]["Bytes32"];
-            /** @description Expected payout in stablecoin, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Expected payout in stablecoin, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             payout: bigint;
-            /** @description 0 = YES, 1 = NO; null for a market paid half to half. */
-            winningOutcome: components["schemas"]["Outcome"] | null;
-            /** @description When the relayer took the request, Unix seconds. */
+            /**
+             * Format: int32
+             * @description 0 = YES, 1 = NO; null for a market paid half to half.
+             * @enum {integer|null}
+             */
+            winningOutcome: 0 | 1 | null;
+            /**
+             * Format: uint64
+             * @description When the relayer took the request, Unix seconds.
+             */
             submittedAt: number;
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
         };
         PendingClaims: {
             pendingClaims: components["schemas"]["PendingClaim"][];
-            /** @description Number of entries. */
+            /**
+             * Format: uint64
+             * @description Number of entries.
+             */
             count: number;
-            /** @description Only on a full page. For the next page, send this value as `after`. */
+            /**
+             * Format: uint64
+             * @description Only on a full page. For the next page, send this value as `after`.
+             */
             next?: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
@@ -801,31 +1340,56 @@ export interface components {
             userAddress: components["schemas"]["Address"];
             marketAddress: components["schemas"]["Address"];
             marketId: components["schemas"]["Bytes32"];
-            /** @description Expected payout in stablecoin, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Expected payout in stablecoin, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             payout: bigint;
-            /** @description 0 = YES, 1 = NO; null for a market paid half to half. */
-            winningOutcome: components["schemas"]["Outcome"] | null;
-            /** @description When the relayer took the request, Unix seconds. */
+            /**
+             * Format: int32
+             * @description 0 = YES, 1 = NO; null for a market paid half to half.
+             * @enum {integer|null}
+             */
+            winningOutcome: 0 | 1 | null;
+            /**
+             * Format: uint64
+             * @description When the relayer took the request, Unix seconds.
+             */
             submittedAt: number;
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             /** @description Why the redemption failed; null if nothing is known. */
             reason: string | null;
-            /** @description Time of the failure, Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Time of the failure, Unix seconds.
+             */
             failedAt: number;
         };
         FailedClaims: {
             failedClaims: components["schemas"]["FailedClaim"][];
-            /** @description Number of entries. */
+            /**
+             * Format: uint64
+             * @description Number of entries.
+             */
             count: number;
-            /** @description Only on a full page. For the next page, send this value as `before`. */
+            /**
+             * Format: uint64
+             * @description Only on a full page. For the next page, send this value as `before`.
+             */
             next?: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
         };
         /** @description The outcome as recorded. */
         RecordedOutcome: {
-            /** @description Engine time in milliseconds. */
+            /**
+             * Format: uint64
+             * @description Engine time in milliseconds.
+             */
             at: number;
             /** @description All events that the command caused, in order. */
             events: {
@@ -833,7 +1397,10 @@ export interface components {
             }[];
         };
         HistoryEntry: {
-            /** @description Position in the log. */
+            /**
+             * Format: uint64
+             * @description Position in the log.
+             */
             position: number;
             /** @description The UUID of the command. */
             id: string;
@@ -847,35 +1414,57 @@ export interface components {
         };
         HistoryPage: {
             events: components["schemas"]["HistoryEntry"][];
-            /** @description Number of entries. */
+            /**
+             * Format: uint64
+             * @description Number of entries.
+             */
             count: number;
-            /** @description For the next page, send this value as `from`. */
+            /**
+             * Format: uint64
+             * @description For the next page, send this value as `from`.
+             */
             next: number;
         };
         /** @description Asset, such as BTC or ETH. */
         Asset: string;
-        /** @description Price of the asset in units of 1e-8 US dollars. An exact integer, which may be beyond 2^53. */
-        AssetPrice: bigint;
         QuickMarket: {
-            /** @description Number of the quick market, in the order of opening. */
+            /**
+             * Format: uint64
+             * @description Number of the quick market, in the order of opening.
+             */
             id: number;
             marketId: components["schemas"]["Bytes32"];
             asset: components["schemas"]["Asset"];
             /** @description From start to end; not whole only for test intervals. */
             intervalMinutes: number;
-            /** @description The strike: the asset's price at the start. null until it is set, some seconds after the start. */
-            startPrice: components["schemas"]["AssetPrice"] | null;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description The strike: the asset's price at the start. null until it is set, some seconds after the start.
+             */
+            startPrice: bigint | null;
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             startTime: number;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             endTime: number;
             /** @description Whether the outcome is known, or the chain has paid half to half. */
             resolved: boolean;
             /** @description Name of the source of `startPrice`; empty until that is set. */
             priceSource: string;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             createdAt: number;
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             contractAddress: components["schemas"]["Address"];
             /** @description True when no source had a price in the 15 seconds that count. Such a market is not decided by another price; if none is found, the chain pays it half to half. */
@@ -886,38 +1475,69 @@ export interface components {
             asset: components["schemas"]["Asset"];
             /** @description null when none runs. */
             quickMarket: components["schemas"]["QuickMarket"] | null;
-            /** @description As a price; 0 = no price. */
+            /**
+             * Format: int32
+             * @description As a price; 0 = no price.
+             */
             bestAskPrice: bigint;
         };
         PastQuickMarket: {
-            /** @description Number of the quick market, in the order of opening. */
+            /**
+             * Format: uint64
+             * @description Number of the quick market, in the order of opening.
+             */
             id: number;
             marketId: components["schemas"]["Bytes32"];
             asset: components["schemas"]["Asset"];
             /** @description From start to end; not whole only for test intervals. */
             intervalMinutes: number;
-            /** @description The strike: the asset's price at the start. null until it is set, some seconds after the start. */
-            startPrice: components["schemas"]["AssetPrice"] | null;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description The strike: the asset's price at the start. null until it is set, some seconds after the start.
+             */
+            startPrice: bigint | null;
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             startTime: number;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             endTime: number;
             /** @description Whether the outcome is known, or the chain has paid half to half. */
             resolved: boolean;
             /** @description Name of the source of `startPrice`; empty until that is set. */
             priceSource: string;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             createdAt: number;
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             contractAddress: components["schemas"]["Address"];
             /** @description True when no source had a price in the 15 seconds that count. Such a market is not decided by another price; if none is found, the chain pays it half to half. */
             priceMissed: boolean;
-            /** @description The asset's price at the end; null until it is set. */
-            endPrice: components["schemas"]["AssetPrice"] | null;
-            /** @description 0 = YES: the end price is not below the start price; 1 = NO. null until it is known, and for a market paid half to half. */
-            outcome: components["schemas"]["Outcome"] | null;
-            /** @description Whose shares the chain redeems: nobody's before the market is resolved there; `half`: each share for one half. */
+            /**
+             * Format: uint64
+             * @description The asset's price at the end; null until it is set.
+             */
+            endPrice: bigint | null;
+            /**
+             * Format: int32
+             * @description 0 = YES: the end price is not below the start price; 1 = NO. null until it is known, and for a market paid half to half.
+             * @enum {integer|null}
+             */
+            outcome: 0 | 1 | null;
+            /**
+             * @description Whose shares the chain redeems: nobody's before the market is resolved there; `half`: each share for one half.
+             * @enum {string}
+             */
             payment: "none" | "yes" | "no" | "half";
         };
         QuickMarketHistory: {
@@ -926,11 +1546,19 @@ export interface components {
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
         };
+        /**
+         * Format: uint64
+         * @description Price of the asset in units of 1e-8 US dollars. An exact integer, which may be beyond 2^53.
+         */
+        AssetPrice: bigint;
         PriceRecord: {
             price: components["schemas"]["AssetPrice"];
             /** @description The same in US dollars. */
             priceUSD: number;
-            /** @description When the source published the price, Unix seconds. */
+            /**
+             * Format: uint64
+             * @description When the source published the price, Unix seconds.
+             */
             timestamp: number;
             /** @description URL of the provider; `simulated:` for simulated prices. */
             source: string;
@@ -944,21 +1572,33 @@ export interface components {
             price: components["schemas"]["AssetPrice"];
             /** @description The same in US dollars. */
             priceUSD: number;
-            /** @description When the source published the price, Unix milliseconds. */
+            /**
+             * Format: uint64
+             * @description When the source published the price, Unix milliseconds.
+             */
             timestamp: number;
             /** @description Name of the source: pyth, coinbase, binance or simulated. */
             source: string;
         };
         Candle: {
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             start: number;
             open: components["schemas"]["Price"];
             high: components["schemas"]["Price"];
             low: components["schemas"]["Price"];
             close: components["schemas"]["Price"];
-            /** @description Stablecoin traded, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin traded, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             volume: bigint;
-            /** @description Number of trades. */
+            /**
+             * Format: uint64
+             * @description Number of trades.
+             */
             trades: number;
             /** @description Whether the candle is final: its time is over, and all of its trades are settled. */
             closed: boolean;
@@ -969,23 +1609,38 @@ export interface components {
             /** @description As in the request. */
             interval: string;
             candles: components["schemas"]["Candle"][];
-            /** @description Number of entries. */
+            /**
+             * Format: uint64
+             * @description Number of entries.
+             */
             count: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
         };
         PriceCandle: {
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             start: number;
             open: components["schemas"]["AssetPrice"];
             high: components["schemas"]["AssetPrice"];
             low: components["schemas"]["AssetPrice"];
             close: components["schemas"]["AssetPrice"];
-            /** @description Always 0. */
+            /**
+             * Format: uint64
+             * @description Always 0.
+             */
             volume: bigint;
-            /** @description Always 0. */
+            /**
+             * Format: uint64
+             * @description Always 0.
+             */
             trades: number;
-            /** @description Number of prices. */
+            /**
+             * Format: uint64
+             * @description Number of prices.
+             */
             prices: number;
             /** @description Whether the candle is final: a later one has begun. */
             closed: boolean;
@@ -995,25 +1650,49 @@ export interface components {
             /** @description As in the request. */
             interval: string;
             candles: components["schemas"]["PriceCandle"][];
-            /** @description Number of entries. */
+            /**
+             * Format: uint64
+             * @description Number of entries.
+             */
             count: number;
             /** @description Only on a full page of a request with `limit` or `cursor`: send it as `cursor` for the next page, which may be empty. */
             nextCursor?: string;
         };
         OutcomeTicker: {
-            /** @description As a price; 0 = no price. */
+            /**
+             * Format: int32
+             * @description As a price; 0 = no price.
+             */
             bestBid: bigint;
-            /** @description As a price; 0 = no price. */
+            /**
+             * Format: int32
+             * @description As a price; 0 = no price.
+             */
             bestAsk: bigint;
-            /** @description Half of the sum of both, rounded down; 0 without a bid or an ask. */
+            /**
+             * Format: int32
+             * @description Half of the sum of both, rounded down; 0 without a bid or an ask.
+             */
             mid: bigint;
-            /** @description Ask less bid; 0 without a bid or an ask. */
+            /**
+             * Format: int32
+             * @description Ask less bid; 0 without a bid or an ask.
+             */
             spread: bigint;
-            /** @description As a price; 0 = no price. */
+            /**
+             * Format: int32
+             * @description As a price; 0 = no price.
+             */
             lastPrice: bigint;
-            /** @description Last price less the price a day ago, to the minute; of an outcome without a trade then, less its first price. */
+            /**
+             * Format: int64
+             * @description Last price less the price a day ago, to the minute; of an outcome without a trade then, less its first price.
+             */
             change24h: bigint;
-            /** @description Stablecoin traded in the last 24 hours, to the minute, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Stablecoin traded in the last 24 hours, to the minute, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             volume24h: bigint;
         };
         Ticker: {
@@ -1024,16 +1703,25 @@ export interface components {
         BookSnapshot: {
             /** @description `book:{marketId}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description The books; what comes after changes them.
              * @constant
              */
             type: "snapshot";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1050,22 +1738,34 @@ export interface components {
             outcome: components["schemas"]["Outcome"];
             side: components["schemas"]["Side"];
             price: components["schemas"]["Price"];
-            /** @description Total shares at this price from now on; 0 removes the level, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Total shares at this price from now on; 0 removes the level, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
         };
         BookChange: {
             /** @description `book:{marketId}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description Levels with other sizes.
              * @constant
              */
             type: "change";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1077,54 +1777,84 @@ export interface components {
         TradeMade: {
             /** @description `trades:{marketId}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description A fill.
              * @constant
              */
             type: "trade";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
              * @constant
              */
             more?: true;
-            /** @description The fill's number. */
+            /**
+             * Format: uint64
+             * @description The fill's number.
+             */
             fill: number;
             price: components["schemas"]["Price"];
-            /** @description Shares, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
             outcome: components["schemas"]["Outcome"];
             buyer: components["schemas"]["Address"];
             seller: components["schemas"]["Address"];
             takerSide: components["schemas"]["Side"];
         };
-        /** @description State of the trade's settlement on the chain. */
+        /**
+         * @description State of the trade's settlement on the chain.
+         * @enum {string}
+         */
         TradeSettlementStatus: "pending" | "confirmed" | "failed";
         TradeSettlement: {
             /** @description `trades:{marketId}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description What became of a fill on the chain. A failed one never happened.
              * @constant
              */
             type: "settlement";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
              * @constant
              */
             more?: true;
-            /** @description The fill's number. */
+            /**
+             * Format: uint64
+             * @description The fill's number.
+             */
             fill: number;
             settlementStatus: components["schemas"]["TradeSettlementStatus"];
             /** @description The settlement transaction. */
@@ -1134,16 +1864,25 @@ export interface components {
         OwnOrderAccepted: {
             /** @description `orders:{address}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description The order was accepted.
              * @constant
              */
             type: "accepted";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1151,34 +1890,58 @@ export interface components {
              */
             more?: true;
             orderHash: components["schemas"]["Bytes32"];
-            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
             marketId: components["schemas"]["Bytes32"];
             side: components["schemas"]["Side"];
             outcome: components["schemas"]["Outcome"];
             price: components["schemas"]["Price"];
-            /** @description Size, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Size, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
-            /** @description Nonce. */
+            /**
+             * Format: uint64
+             * @description Nonce.
+             */
             nonce: bigint;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             expiration: number;
         };
-        /** @description The order's part in the fill. */
+        /**
+         * @description The order's part in the fill.
+         * @enum {string}
+         */
         FillRole: "maker" | "taker";
         OwnOrderFilled: {
             /** @description `orders:{address}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description A part of the order, or all of it, was matched.
              * @constant
              */
             type: "filled";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1186,28 +1949,46 @@ export interface components {
              */
             more?: true;
             orderHash: components["schemas"]["Bytes32"];
-            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
-            /** @description The fill's number. */
+            /**
+             * Format: uint64
+             * @description The fill's number.
+             */
             fill: number;
             role: components["schemas"]["FillRole"];
             price: components["schemas"]["Price"];
-            /** @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
         };
         OwnOrderSettled: {
             /** @description `orders:{address}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description A fill of the order was settled on the chain.
              * @constant
              */
             type: "settled";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1215,13 +1996,22 @@ export interface components {
              */
             more?: true;
             orderHash: components["schemas"]["Bytes32"];
-            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
-            /** @description The fill's number. */
+            /**
+             * Format: uint64
+             * @description The fill's number.
+             */
             fill: number;
             role: components["schemas"]["FillRole"];
             price: components["schemas"]["Price"];
-            /** @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
             /** @description The settlement transaction. */
             txHash: components["schemas"]["Bytes32"];
@@ -1229,16 +2019,25 @@ export interface components {
         OwnOrderFailed: {
             /** @description `orders:{address}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description A fill of the order failed on the chain: the order has its size back, and is open only if that is told.
              * @constant
              */
             type: "failed";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1246,13 +2045,22 @@ export interface components {
              */
             more?: true;
             orderHash: components["schemas"]["Bytes32"];
-            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
-            /** @description The fill's number. */
+            /**
+             * Format: uint64
+             * @description The fill's number.
+             */
             fill: number;
             role: components["schemas"]["FillRole"];
             price: components["schemas"]["Price"];
-            /** @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Shares of the fill, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
             /** @description The settlement transaction. */
             txHash: components["schemas"]["Bytes32"];
@@ -1261,16 +2069,25 @@ export interface components {
         OwnOrderReinstated: {
             /** @description `orders:{address}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description The order is open again with the size of a fill that failed.
              * @constant
              */
             type: "reinstated";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1278,24 +2095,39 @@ export interface components {
              */
             more?: true;
             orderHash: components["schemas"]["Bytes32"];
-            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
-            /** @description Size of the failed fill, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Size of the failed fill, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
         };
         OwnOrderReduced: {
             /** @description `orders:{address}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description The order was made smaller.
              * @constant
              */
             type: "reduced";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1303,26 +2135,44 @@ export interface components {
              */
             more?: true;
             orderHash: components["schemas"]["Bytes32"];
-            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
-            /** @description The order's size from now on, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description The order's size from now on, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             size: bigint;
         };
-        /** @description Why the order was cancelled. */
+        /**
+         * @description Why the order was cancelled.
+         * @enum {string}
+         */
         OrderCancelReason: "user" | "expired" | "self_trade" | "match_limit" | "market_closed" | "settlement_failed" | "time_in_force" | "post_only" | "cancel_after";
         OwnOrderCancelled: {
             /** @description `orders:{address}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description The order was cancelled.
              * @constant
              */
             type: "cancelled";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1330,23 +2180,35 @@ export interface components {
              */
             more?: true;
             orderHash: components["schemas"]["Bytes32"];
-            /** @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description Unfilled part of the order after this, 6 decimals. An exact integer, which may be beyond 2^53.
+             */
             remainingSize: bigint;
             reason: components["schemas"]["OrderCancelReason"];
         };
         PriceTold: {
             /** @description `prices:{asset}`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description A price was published.
              * @constant
              */
             type: "price";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1354,30 +2216,47 @@ export interface components {
              */
             more?: true;
             asset: components["schemas"]["Asset"];
-            /** @description In units of 1e-8 US dollars. An exact integer, which may be beyond 2^53. */
+            /**
+             * Format: uint64
+             * @description In units of 1e-8 US dollars. An exact integer, which may be beyond 2^53.
+             */
             price: bigint;
             /** @description The same in US dollars. */
             priceUSD: number;
-            /** @description When the source published the price, Unix milliseconds. */
+            /**
+             * Format: uint64
+             * @description When the source published the price, Unix milliseconds.
+             */
             timestamp: number;
             /** @description Name of the source. */
             source: string;
         };
+        /** @enum {string} */
         MarketCategory: "defi" | "protocol" | "stablecoin" | "general";
+        /** @enum {string} */
         MarketKind: "standard" | "quick";
         MarketTold: {
             /** @description `markets`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description The market takes orders.
              * @constant
              */
             type: "opened";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1390,28 +2269,46 @@ export interface components {
             category: components["schemas"]["MarketCategory"];
             contractAddress: components["schemas"]["Address"];
             maker: components["schemas"]["Address"];
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             expiration: number;
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             kind: components["schemas"]["MarketKind"];
             asset?: components["schemas"]["Asset"];
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             startTime?: number;
         };
         MarketExpired: {
             /** @description `markets`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description The market takes no more orders: it has expired, or is resolved.
              * @constant
              */
             type: "expired";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1423,16 +2320,25 @@ export interface components {
         MarketProposed: {
             /** @description `markets`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description An outcome was asserted.
              * @constant
              */
             type: "proposed";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1445,24 +2351,39 @@ export interface components {
             proposedOutcome: components["schemas"]["Outcome"];
             /** @description Bond in stablecoin, 6 decimals. */
             bondAmount: string;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             assertionTime: number;
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             expirationTime: number;
         };
         MarketDisputed: {
             /** @description `markets`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description The assertion was disputed.
              * @constant
              */
             type: "disputed";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1476,16 +2397,25 @@ export interface components {
         MarketRejected: {
             /** @description `markets`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description The assertion counts no more; another one may follow.
              * @constant
              */
             type: "rejected";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1498,16 +2428,25 @@ export interface components {
         MarketResolvedTold: {
             /** @description `markets`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description The market has its final outcome.
              * @constant
              */
             type: "resolved";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1520,16 +2459,25 @@ export interface components {
         MarketHalvedTold: {
             /** @description `markets`, hex in lower case. */
             channel: string;
-            /** @description The log position. A snapshot has that of the last message before it; -1 if there is none. */
+            /**
+             * Format: int64
+             * @description The log position. A snapshot has that of the last message before it; -1 if there is none.
+             */
             position: number;
-            /** @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own. */
+            /**
+             * Format: int64
+             * @description The position of the previous message in the channel; -1 for the first one. A snapshot has its own.
+             */
             previous: number;
             /**
              * @description Each share of either outcome is paid one half.
              * @constant
              */
             type: "halved";
-            /** @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order. */
+            /**
+             * Format: uint64
+             * @description Engine time, Unix milliseconds; 0 in the snapshot of books that never had an order.
+             */
             at: number;
             /**
              * @description Another message at this position, or another snapshot, follows on the connection.
@@ -1549,6 +2497,26 @@ export interface components {
             /** @description What is wrong, and what to do. */
             error: string;
         };
+        RelayApprovalRequest: {
+            /**
+             * Format: int64
+             * @description Chain identifier.
+             */
+            chainId: number;
+            /** @description Who has signed, and whose tokens are meant. */
+            owner: components["schemas"]["AddressInput"];
+            /** @description The settlement contract. */
+            operator: components["schemas"]["AddressInput"];
+            /** @description True approves, false revokes. */
+            approved: boolean;
+            /** @description Unix seconds until which the signature counts. */
+            deadline: string;
+            v: components["schemas"]["RecoveryId"];
+            /** @description 32 bytes as hex, 66 characters. */
+            r: components["schemas"]["Bytes32Input"];
+            /** @description 32 bytes as hex, 66 characters. */
+            s: components["schemas"]["Bytes32Input"];
+        };
         Relayed: {
             /** @constant */
             success: true;
@@ -1561,13 +2529,182 @@ export interface components {
             /** @description What is wrong with the request, or why it could not be carried out. */
             error: string;
         };
+        RelayPermitRequest: {
+            /**
+             * Format: int64
+             * @description Chain identifier.
+             */
+            chainId: number;
+            /** @description Who has signed, and whose tokens are meant. */
+            owner: components["schemas"]["AddressInput"];
+            /** @description The settlement contract, the conditional tokens or the oracle resolver. */
+            spender: components["schemas"]["AddressInput"];
+            /** @description Amount; 2^256-1 means unlimited. */
+            value: string;
+            /** @description Unix seconds until which the signature counts. */
+            deadline: string;
+            v: components["schemas"]["RecoveryId"];
+            /** @description 32 bytes as hex, 66 characters. */
+            r: components["schemas"]["Bytes32Input"];
+            /** @description 32 bytes as hex, 66 characters. */
+            s: components["schemas"]["Bytes32Input"];
+        };
+        RelayRedemptionRequest: {
+            /**
+             * Format: int64
+             * @description Chain identifier.
+             */
+            chainId: number;
+            /** @description Who has signed, and whose tokens are meant. */
+            owner: components["schemas"]["AddressInput"];
+            /** @description The stablecoin contract. */
+            collateralToken: components["schemas"]["AddressInput"];
+            /** @description Zero: positions do not nest. */
+            parentCollectionId: components["schemas"]["Bytes32Input"];
+            /** @description The condition: the market's id. */
+            conditionId: components["schemas"]["Bytes32Input"];
+            /** @description The outcomes whose shares are redeemed: "1" is YES, "2" is NO. */
+            indexSets: string[];
+            /** @description Unix seconds until which the signature counts. */
+            deadline: string;
+            v: components["schemas"]["RecoveryId"];
+            /** @description 32 bytes as hex, 66 characters. */
+            r: components["schemas"]["Bytes32Input"];
+            /** @description 32 bytes as hex, 66 characters. */
+            s: components["schemas"]["Bytes32Input"];
+            /** @description The market's contract. */
+            marketAddress?: components["schemas"]["AddressInput"];
+        };
+        Redemption: {
+            /** @description The market's contract. */
+            marketAddress: components["schemas"]["AddressInput"];
+            /** @description The stablecoin contract. */
+            collateralToken: components["schemas"]["AddressInput"];
+            /** @description Zero: positions do not nest. */
+            parentCollectionId: components["schemas"]["Bytes32Input"];
+            /** @description The condition: the market's id. */
+            conditionId: components["schemas"]["Bytes32Input"];
+            /** @description The outcomes whose shares are redeemed: "1" is YES, "2" is NO. */
+            indexSets: string[];
+            /** @description Unix seconds until which the signature counts. */
+            deadline: string;
+            v: components["schemas"]["RecoveryId"];
+            /** @description 32 bytes as hex, 66 characters. */
+            r: components["schemas"]["Bytes32Input"];
+            /** @description 32 bytes as hex, 66 characters. */
+            s: components["schemas"]["Bytes32Input"];
+        };
+        RelayBatchRedemptionRequest: {
+            /**
+             * Format: int64
+             * @description Chain identifier.
+             */
+            chainId: number;
+            /** @description Who has signed, and whose tokens are meant. */
+            owner: components["schemas"]["AddressInput"];
+            /** @description At most 20, each signed as for ctf-redemption. */
+            redemptions: components["schemas"]["Redemption"][];
+        };
         RelayedBatch: {
             /** @constant */
             success: true;
             /** @description Hash of the transaction. */
             txHash: components["schemas"]["SettlementTxHash"];
-            /** @description Whether the transaction is final and the history has it. */
+            /**
+             * @description Whether the transaction is final and the history has it.
+             * @enum {string}
+             */
             status: "pending" | "confirmed";
+        };
+        RelayProposalRequest: {
+            /**
+             * Format: int64
+             * @description Chain identifier.
+             */
+            chainId: number;
+            /** @description The market's contract. */
+            marketAddress: components["schemas"]["AddressInput"];
+            /** @description Who has signed and posts the bond. */
+            proposer: components["schemas"]["AddressInput"];
+            /** @description True is YES, false NO. */
+            outcome: boolean;
+            /** @description Unix seconds until which the signature counts. */
+            deadline: string;
+            v: components["schemas"]["RecoveryId"];
+            /** @description 32 bytes as hex, 66 characters. */
+            r: components["schemas"]["Bytes32Input"];
+            /** @description 32 bytes as hex, 66 characters. */
+            s: components["schemas"]["Bytes32Input"];
+            /** @description Of the bond's permit. The four bond fields are given together; required on a mainnet. */
+            bondPermitDeadline?: string;
+            bondV?: components["schemas"]["RecoveryId"];
+            /** @description 32 bytes as hex, 66 characters. */
+            bondR?: components["schemas"]["Bytes32Input"];
+            /** @description 32 bytes as hex, 66 characters. */
+            bondS?: components["schemas"]["Bytes32Input"];
+        };
+        RelaySettlementRequest: {
+            /**
+             * Format: int64
+             * @description Chain identifier.
+             */
+            chainId: number;
+            /** @description The market's contract. */
+            marketAddress: components["schemas"]["AddressInput"];
+            /** @description Who has signed. */
+            settler: components["schemas"]["AddressInput"];
+            /** @description Unix seconds until which the signature counts. */
+            deadline: string;
+            v: components["schemas"]["RecoveryId"];
+            /** @description 32 bytes as hex, 66 characters. */
+            r: components["schemas"]["Bytes32Input"];
+            /** @description 32 bytes as hex, 66 characters. */
+            s: components["schemas"]["Bytes32Input"];
+            winningOutcome: components["schemas"]["Outcome"];
+        };
+        RelaySplitRequest: {
+            /**
+             * Format: int64
+             * @description Chain identifier.
+             */
+            chainId: number;
+            /** @description Who has signed, and whose tokens are meant. */
+            owner: components["schemas"]["AddressInput"];
+            /** @description The stablecoin contract. */
+            collateralToken: components["schemas"]["AddressInput"];
+            /** @description The condition: the market's id. */
+            conditionId: components["schemas"]["Bytes32Input"];
+            /** @description Complete sets, 6 decimals. */
+            amount: string;
+            /** @description Unix seconds until which the signature counts. */
+            deadline: string;
+            v: components["schemas"]["RecoveryId"];
+            /** @description 32 bytes as hex, 66 characters. */
+            r: components["schemas"]["Bytes32Input"];
+            /** @description 32 bytes as hex, 66 characters. */
+            s: components["schemas"]["Bytes32Input"];
+        };
+        RelayMergeRequest: {
+            /**
+             * Format: int64
+             * @description Chain identifier.
+             */
+            chainId: number;
+            /** @description Who has signed, and whose tokens are meant. */
+            owner: components["schemas"]["AddressInput"];
+            /** @description The stablecoin contract. */
+            collateralToken: components["schemas"]["AddressInput"];
+            /** @description The condition: the market's id. */
+            conditionId: components["schemas"]["Bytes32Input"];
+            /** @description Complete sets, 6 decimals. */
+            amount: string;
+            /** @description Unix seconds until which the signature counts. */
+            deadline: string;
+            v: components["schemas"]["RecoveryId"];
+            /** @description 32 bytes as hex, 66 characters. */
+            r: components["schemas"]["Bytes32Input"];
+            /** @description 32 bytes as hex, 66 characters. */
+            s: components["schemas"]["Bytes32Input"];
         };
         MarketNonces: {
             marketId: components["schemas"]["Bytes32"];
@@ -1581,7 +2718,10 @@ export interface components {
         };
         UserNonces: {
             address: components["schemas"]["Address"];
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             /** @description Of approvals, splits and merges. */
             owner: string;
@@ -1591,21 +2731,21 @@ export interface components {
         };
         Contracts: {
             /** @description Settlement; null if there is no such contract. */
-            settlement: components["schemas"]["Address"] | null;
+            settlement: Hex | null;
             /** @description Conditional tokens; null if there is no such contract. */
-            conditionalTokens: components["schemas"]["Address"] | null;
+            conditionalTokens: Hex | null;
             /** @description Stablecoin; null if there is no such contract. */
-            collateral: components["schemas"]["Address"] | null;
+            collateral: Hex | null;
             /** @description Market factory; null if there is no such contract. */
-            marketFactory: components["schemas"]["Address"] | null;
+            marketFactory: Hex | null;
             /** @description Optimistic oracle; null if there is no such contract. */
-            oracle: components["schemas"]["Address"] | null;
+            oracle: Hex | null;
             /** @description Oracle resolver; null if there is no such contract. */
-            oracleResolver: components["schemas"]["Address"] | null;
+            oracleResolver: Hex | null;
             /** @description Quick resolver; null if there is no such contract. */
-            quickResolver: components["schemas"]["Address"] | null;
+            quickResolver: Hex | null;
             /** @description Multicall; null if there is no such contract. */
-            multicall: components["schemas"]["Address"] | null;
+            multicall: Hex | null;
         };
         Collateral: {
             /** @description Name in the permit's EIP-712 domain. */
@@ -1613,25 +2753,12 @@ export interface components {
             /** @description Version in the permit's EIP-712 domain. */
             version: string;
             symbol: string;
-            /** @description Decimals of the token. */
+            /**
+             * Format: uint64
+             * @description Decimals of the token.
+             */
             decimals: number;
             address: components["schemas"]["Address"];
-        };
-        /** @description EIP-712 domain of orders, and of requests about them. */
-        OrderDomain: {
-            name: string;
-            /** @constant */
-            version: "1";
-            /** @description Chain identifier. */
-            chainId: number;
-            verifyingContract: components["schemas"]["Address"];
-        };
-        SigningDomain: {
-            name: string;
-            version: string;
-            /** @description Chain identifier. */
-            chainId: number;
-            verifyingContract: components["schemas"]["Address"];
         };
         TypedDataField: {
             name: string;
@@ -1641,7 +2768,7 @@ export interface components {
         NonceSource: {
             kind: string;
             /** @description The contract that gives the next nonce; null if none does. */
-            contract: components["schemas"]["Address"] | null;
+            contract: Hex | null;
             /** @description The view that gives the next nonce; null if there is none. */
             call: string | null;
             meaning: string;
@@ -1650,11 +2777,28 @@ export interface components {
             primaryType: string;
             /** @description EIP-712 domain; null until the stablecoin has been read. */
             domain: components["schemas"]["SigningDomain"] | null;
-            /** @description EIP-712 types. */
+            /** @description EIP-712 types, as `signTypedData` of wallets takes them. */
             types: {
                 [key: string]: components["schemas"]["TypedDataField"][];
             };
             nonce: components["schemas"]["NonceSource"];
+        };
+        /** @description Every message that users sign, by the name of the relayer's endpoint, or for what it is: domain, types and nonce. A batch item is signed as `ctf-redemption`. Without a chain, only those about orders. */
+        SignedActions: {
+            order: components["schemas"]["SignedAction"];
+            cancel: components["schemas"]["SignedAction"];
+            "cancel-orders": components["schemas"]["SignedAction"];
+            "cancel-all": components["schemas"]["SignedAction"];
+            "cancel-after": components["schemas"]["SignedAction"];
+            reduce: components["schemas"]["SignedAction"];
+            "ctf-approval"?: components["schemas"]["SignedAction"];
+            "usdc-permit"?: components["schemas"]["SignedAction"];
+            "ctf-redemption"?: components["schemas"]["SignedAction"];
+            "ctf-split"?: components["schemas"]["SignedAction"];
+            "ctf-merge"?: components["schemas"]["SignedAction"];
+            "propose-resolution"?: components["schemas"]["SignedAction"];
+            "bond-permit"?: components["schemas"]["SignedAction"];
+            "settle-market"?: components["schemas"]["SignedAction"];
         };
         RelayerSettings: {
             address: components["schemas"]["Address"];
@@ -1662,7 +2806,10 @@ export interface components {
             actions: string[];
         };
         Chain: {
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             name: string;
             testnet: boolean;
@@ -1671,36 +2818,38 @@ export interface components {
             contracts: components["schemas"]["Contracts"];
             /** @description The stablecoin, with what a wallet needs to sign permits; null if there is no chain or the stablecoin has not been read yet. */
             collateral: components["schemas"]["Collateral"] | null;
-            /** @description Number of blocks on top of a block that make the block final. */
+            /**
+             * Format: uint64
+             * @description Number of blocks on top of a block that make the block final.
+             */
             confirmations: number;
-            /** @description The first block that is read for events of the contracts. */
+            /**
+             * Format: uint64
+             * @description The first block that is read for events of the contracts.
+             */
             startBlock: number;
             /** @description Whether an order is checked against its trader's balance and allowance before it is accepted. If not, an order that its trader cannot pay for is accepted, and its trades fail on the chain. */
             exposureCheck: boolean;
-            /** @description Smallest size of an order in the chain's markets, 6 decimals. */
+            /**
+             * Format: uint64
+             * @description Smallest size of an order in the chain's markets, 6 decimals.
+             */
             minOrderSize: bigint;
             /** @description Transactions that anchor another history and were passed over by the operator's decision, since a leaked key sent them. The history has an AnchorPassedOver event for each. */
             passOverAnchors: components["schemas"]["Bytes32"][];
             /** @description Transactions that settled or refused other fills than the exchange matched, by the operator's decision: a leaked key sent them. The history has a FillFailed event for each such fill, with the reason `unknown` and the culprit `both`. */
             passOverFills: components["schemas"]["Bytes32"][];
-            orderDomain: components["schemas"]["OrderDomain"];
-            /** @description Every message that users sign, by the name of the relayer's endpoint, or `order`, `cancel`, `cancel-orders`, `cancel-all`, `cancel-after`, `reduce`, `bond-permit`: domain, types and nonce. A batch item is signed as `ctf-redemption`. Without a chain, only those about orders. */
-            signedActions: {
-                [key: string]: components["schemas"]["SignedAction"];
-            };
+            /** @description EIP-712 domain of orders, and of requests about them. */
+            orderDomain: components["schemas"]["SigningDomain"];
+            signedActions: components["schemas"]["SignedActions"];
             /** @description Who sends relayed transactions; null if nothing is relayed on the chain. */
             relayer: components["schemas"]["RelayerSettings"] | null;
             /** @description Who creates and resolves quick markets; null if the chain has none. */
-            quickOperator: components["schemas"]["Address"] | null;
+            quickOperator: Hex | null;
         };
-        /** @description EIP-712 types of what traders sign in the orderDomain. */
+        /** @description EIP-712 types of orders, as `signTypedData` of wallets takes them; `signedActions` has those of all other messages. */
         OrderTypes: {
             Order: components["schemas"]["TypedDataField"][];
-            CancelOrder: components["schemas"]["TypedDataField"][];
-            CancelOrders: components["schemas"]["TypedDataField"][];
-            CancelAll: components["schemas"]["TypedDataField"][];
-            CancelAfter: components["schemas"]["TypedDataField"][];
-            ReduceOrder: components["schemas"]["TypedDataField"][];
         };
         PriceSettings: {
             /** @description Assets that have prices, and quick markets on the chains with a quickOperator. */
@@ -1709,68 +2858,152 @@ export interface components {
             sources: ("pyth" | "coinbase" | "binance" | "simulated")[];
         };
         QuickMarketSettings: {
-            /** @description Length of a quick market, in seconds. Quick markets start at its multiples since the Unix epoch. */
+            /**
+             * Format: uint64
+             * @description Length of a quick market, in seconds. Quick markets start at its multiples since the Unix epoch.
+             */
             intervalS: number;
-            /** @description How many quick markets of each asset are made ahead of the one that runs. */
+            /**
+             * Format: uint64
+             * @description How many quick markets of each asset are made ahead of the one that runs.
+             */
             ahead: number;
         };
         /** @description All limits by name; a name of a time or a size ends with its unit. */
         Limits: {
-            /** @description Lowest price of an order, 6 decimals. */
+            /**
+             * Format: uint64
+             * @description Lowest price of an order, 6 decimals.
+             */
             minPrice: bigint;
-            /** @description Highest price of an order, 6 decimals. */
+            /**
+             * Format: uint64
+             * @description Highest price of an order, 6 decimals.
+             */
             maxPrice: bigint;
-            /** @description How far ahead an order's expiration must be at least. */
+            /**
+             * Format: uint64
+             * @description How far ahead an order's expiration must be at least.
+             */
             minExpirationS: number;
-            /** @description Largest body of a request. */
+            /**
+             * Format: uint64
+             * @description Largest body of a request.
+             */
             maxBodyBytes: number;
-            /** @description Most open orders of one trader, in all markets together. */
+            /**
+             * Format: uint64
+             * @description Most open orders of one trader, in all markets together.
+             */
             maxOpenOrders: number;
-            /** @description Most matches of an incoming order. What remains is cancelled. */
+            /**
+             * Format: uint64
+             * @description Most matches of an incoming order. What remains is cancelled.
+             */
             maxFillsPerOrder: number;
-            /** @description Most open orders in an answer. */
+            /**
+             * Format: uint64
+             * @description Most open orders in an answer.
+             */
             maxOrdersPerPage: number;
-            /** @description Most holders in an answer. */
+            /**
+             * Format: uint64
+             * @description Most holders in an answer.
+             */
             maxHolders: number;
-            /** @description Most trades in a market's activity. */
+            /**
+             * Format: uint64
+             * @description Most trades in a market's activity.
+             */
             maxActivity: number;
-            /** @description Most trades in a market's trade history. */
+            /**
+             * Format: uint64
+             * @description Most trades in a market's trade history.
+             */
             maxTrades: number;
-            /** @description Most entries in each list of a user's activity. */
+            /**
+             * Format: uint64
+             * @description Most entries in each list of a user's activity.
+             */
             maxUserActivity: number;
-            /** @description Most pending or failed trades in an answer. */
+            /**
+             * Format: uint64
+             * @description Most pending or failed trades in an answer.
+             */
             maxSettlementsPerPage: number;
-            /** @description Most pending or failed claims in an answer. */
+            /**
+             * Format: uint64
+             * @description Most pending or failed claims in an answer.
+             */
             maxClaimsPerPage: number;
-            /** @description Most records of the history in an answer. */
+            /**
+             * Format: uint64
+             * @description Most records of the history in an answer.
+             */
             maxEventsPerPage: number;
-            /** @description Most quick markets in the history of an asset. */
+            /**
+             * Format: uint64
+             * @description Most quick markets in the history of an asset.
+             */
             maxQuickMarkets: number;
-            /** @description Most open price streams of one process. */
+            /**
+             * Format: uint64
+             * @description Most open price streams of one process.
+             */
             maxPriceStreams: number;
-            /** @description Most of them of one client address; 0 = no limit. */
+            /**
+             * Format: uint64
+             * @description Most of them of one client address; 0 = no limit.
+             */
             maxPriceStreamsPerAddress: number;
-            /** @description How far ahead the deadline of a relayed action may be at most. */
+            /**
+             * Format: uint64
+             * @description How far ahead the deadline of a relayed action may be at most.
+             */
             maxRelayDeadlineS: number;
-            /** @description Most redemptions in one batch. */
+            /**
+             * Format: uint64
+             * @description Most redemptions in one batch.
+             */
             maxRedemptionsPerBatch: number;
-            /** @description Most gas that is relayed for one owner in an hour; 0 = no limit. */
+            /**
+             * Format: uint64
+             * @description Most gas that is relayed for one owner in an hour; 0 = no limit.
+             */
             relayGasPerOwnerAndHour: number;
-            /** @description Most gas that is relayed with one bearer token in an hour; 0 = no limit. */
+            /**
+             * Format: uint64
+             * @description Most gas that is relayed with one bearer token in an hour; 0 = no limit.
+             */
             relayGasPerTokenAndHour: number;
-            /** @description Length of the window in which requests are counted. */
+            /**
+             * Format: uint64
+             * @description Length of the window in which requests are counted.
+             */
             rateLimitWindowS: number;
-            /** @description Most orders and cancels per client address and window; 0 = no limit. */
+            /**
+             * Format: uint64
+             * @description Most orders and cancels per client address and window; 0 = no limit.
+             */
             ordersPerWindow: number;
-            /** @description Most reads per client address and window; 0 = no limit. */
+            /**
+             * Format: uint64
+             * @description Most reads per client address and window; 0 = no limit.
+             */
             readsPerWindow: number;
         };
         Configuration: {
-            /** @description Unix seconds. */
+            /**
+             * Format: uint64
+             * @description Unix seconds.
+             */
             serverTime: number;
             chains: components["schemas"]["Chain"][];
             orderTypes: components["schemas"]["OrderTypes"];
-            /** @description Whether a cancel needs the trader's signature. */
+            /**
+             * @description Whether a cancel needs the trader's signature.
+             * @enum {string}
+             */
             cancelAuth: "required" | "open";
             prices: components["schemas"]["PriceSettings"];
             quickMarkets: components["schemas"]["QuickMarketSettings"];
@@ -1779,7 +3012,7 @@ export interface components {
         /** @description A contract and how it is called. */
         ChainContract: {
             /** @description Where the contract is; null for `market`, since each market has its own `contractAddress`. */
-            address: components["schemas"]["Address"] | null;
+            address: Hex | null;
             /** @description Solidity's ABI of the functions that a wallet needs, and of the events and errors: ethers and viem take it as it is. */
             abi: ({
                 type: string;
@@ -1808,7 +3041,10 @@ export interface components {
             market: components["schemas"]["ChainContract"];
         };
         ChainContracts: {
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             contracts: components["schemas"]["ContractsByName"];
         };
@@ -1827,15 +3063,27 @@ export interface components {
             doubts: string[];
             /** @description The trusted time, ISO 8601 in UTC. */
             time: string;
-            /** @description The machine's clock minus the trusted time, in milliseconds. */
+            /**
+             * Format: int64
+             * @description The machine's clock minus the trusted time, in milliseconds.
+             */
             wallAheadMs: number;
-            /** @description The clock of the log's database minus the trusted time; null while it is not known. */
+            /**
+             * Format: int64
+             * @description The clock of the log's database minus the trusted time; null while it is not known.
+             */
             databaseAheadMs: number | null;
-            /** @description The latest time in the history minus the trusted time; null while the history is empty or not known here. */
+            /**
+             * Format: int64
+             * @description The latest time in the history minus the trusted time; null while the history is empty or not known here.
+             */
             historyAheadMs: number | null;
         };
         DatabaseReadiness: {
-            /** @description What the database is for. */
+            /**
+             * @description What the database is for.
+             * @enum {string}
+             */
             name: "log" | "read models" | "outbox";
             answers: boolean;
             /** @description Why it does not answer; null while it does. */
@@ -1844,30 +3092,54 @@ export interface components {
         DiskReadiness: {
             /** @description The first directory on the fullest of the disks that the process writes to, such as DATA_DIR or DATA_DIR/postgres. */
             directory: string;
-            /** @description Free space on that disk. */
+            /**
+             * Format: uint64
+             * @description Free space on that disk.
+             */
             freeBytes: number;
-            /** @description Below this, orders are refused; 0 means never. */
+            /**
+             * Format: uint64
+             * @description Below this, orders are refused; 0 means never.
+             */
             minFreeBytes: number;
         };
         EngineReadiness: {
-            /** @description Number of commands that this engine has decided. */
+            /**
+             * Format: uint64
+             * @description Number of commands that this engine has decided.
+             */
             position: number;
-            /** @description Number of commands in the log. */
+            /**
+             * Format: uint64
+             * @description Number of commands in the log.
+             */
             logLength: number;
             /** @description This engine is on standby: another engine records the command outcomes. */
             standby: boolean;
         };
         ProjectionReadiness: {
             name: string;
-            /** @description Number of command outcomes that the read model includes. */
+            /**
+             * Format: uint64
+             * @description Number of command outcomes that the read model includes.
+             */
             position: number;
-            /** @description Number of command outcomes that the read model does not include yet. */
+            /**
+             * Format: uint64
+             * @description Number of command outcomes that the read model does not include yet.
+             */
             lag: number;
         };
         ReadModelsReadiness: {
-            /** @description Last log position that all reads include; -1 for none. */
+            /**
+             * Format: int64
+             * @description Last log position that all reads include; -1 for none.
+             */
             position: number;
-            /** @description Number of commands after that position. */
+            /**
+             * Format: uint64
+             * @description Number of commands after that position.
+             */
             lag: number;
         };
         FeedReadiness: {
@@ -1875,9 +3147,15 @@ export interface components {
             topic: string;
             /** @description Another process publishes the fill feed. */
             standby: boolean;
-            /** @description Number of command outcomes whose messages are published; null while that is not known. */
+            /**
+             * Format: uint64
+             * @description Number of command outcomes whose messages are published; null while that is not known.
+             */
             position: number | null;
-            /** @description Number of commands whose messages are not published yet; null while that is not known. */
+            /**
+             * Format: uint64
+             * @description Number of commands whose messages are not published yet; null while that is not known.
+             */
             lag: number | null;
             /** @description Why nothing can be published; null when it can. */
             problem: string | null;
@@ -1887,9 +3165,15 @@ export interface components {
         IntakeReadiness: {
             /** @description Another process takes in the fills, and settles them. */
             standby: boolean;
-            /** @description Number of command outcomes that are taken in; null while that is not known. */
+            /**
+             * Format: uint64
+             * @description Number of command outcomes that are taken in; null while that is not known.
+             */
             position: number | null;
-            /** @description Number of commands that are not taken in yet; null while that is not known. */
+            /**
+             * Format: uint64
+             * @description Number of commands that are not taken in yet; null while that is not known.
+             */
             lag: number | null;
             /** @description Why nothing can be taken in; null when it can. */
             problem: string | null;
@@ -1897,7 +3181,10 @@ export interface components {
             kafkaProblem: string | null;
         };
         LaneReadiness: {
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             /** @description Name of the key in the settings. */
             key: string;
@@ -1910,20 +3197,32 @@ export interface components {
         KeeperReadiness: {
             /** @description Another process is the keeper of this chain. */
             standby: boolean;
-            /** @description Number of proposed resolutions that are disputed, or past their dispute window and the time for others to settle them. */
+            /**
+             * Format: uint64
+             * @description Number of proposed resolutions that are disputed, or past their dispute window and the time for others to settle them.
+             */
             dueProposals: number;
-            /** @description Number of those that have waited for more than seven days since their dispute window. */
+            /**
+             * Format: uint64
+             * @description Number of those that have waited for more than seven days since their dispute window.
+             */
             overdueProposals: number;
             /** @description Why the keeper cannot look or send; null when it can. */
             problem: string | null;
         };
         RelayerReadiness: {
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             address: components["schemas"]["Address"];
             /** @description Another process relays on this chain. */
             standby: boolean;
-            /** @description Number of relayed requests that have not ended. */
+            /**
+             * Format: uint64
+             * @description Number of relayed requests that have not ended.
+             */
             openRelays: number;
             /** @description Why the relayer cannot send; null when it can. */
             problem: string | null;
@@ -1932,7 +3231,10 @@ export interface components {
         PriceSourceReadiness: {
             name: string;
             connected: boolean;
-            /** @description Seconds since its last price; null before the first. */
+            /**
+             * Format: uint64
+             * @description Seconds since its last price; null before the first.
+             */
             sinceHeardS: number | null;
             /** @description What went wrong last; null when all has been well since prices came. */
             problem: string | null;
@@ -1941,7 +3243,10 @@ export interface components {
             asset: string;
             /** @description The source in use. */
             source: string;
-            /** @description Seconds since the last price that counts was published; null before the first. */
+            /**
+             * Format: uint64
+             * @description Seconds since the last price that counts was published; null before the first.
+             */
             sincePriceS: number | null;
         };
         PricesReadiness: {
@@ -1954,18 +3259,33 @@ export interface components {
             assets: components["schemas"]["PricedAssetReadiness"][];
         };
         QuickMarketsReadiness: {
-            /** @description Chain identifier. */
+            /**
+             * Format: uint64
+             * @description Chain identifier.
+             */
             chainId: number;
             address: components["schemas"]["Address"];
             /** @description Another process creates and resolves the quick markets of this chain. */
             standby: boolean;
-            /** @description Number of quick markets that there should be and are not. */
+            /**
+             * Format: uint64
+             * @description Number of quick markets that there should be and are not.
+             */
             missingMarkets: number;
-            /** @description Number of decided quick markets that the chain has not resolved. */
+            /**
+             * Format: uint64
+             * @description Number of decided quick markets that the chain has not resolved.
+             */
             decidedMarkets: number;
-            /** @description Number of quick markets whose price at the start or the end did not come in time. */
+            /**
+             * Format: uint64
+             * @description Number of quick markets whose price at the start or the end did not come in time.
+             */
             unresolvableMarkets: number;
-            /** @description Number of creations and resolutions that the contracts refused last. */
+            /**
+             * Format: uint64
+             * @description Number of creations and resolutions that the contracts refused last.
+             */
             refused: number;
             /** @description Why nothing can be looked at or sent; null when it can. */
             problem: string | null;
@@ -1990,19 +3310,34 @@ export interface components {
             feeds?: components["schemas"]["FeedReadiness"][];
             /** @description State of the indexer and settlement roles; each has its own fields. */
             chains?: {
-                /** @description Chain identifier. */
+                /**
+                 * Format: uint64
+                 * @description Chain identifier.
+                 */
                 chainId?: number;
-                /** @description The last final block of the chain; null while there is none, as before the chain has answered. */
+                /**
+                 * Format: uint64
+                 * @description The last final block of the chain; null while there is none, as before the chain has answered.
+                 */
                 finalBlock?: number | null;
-                /** @description Number of final blocks that the history does not have yet. */
+                /**
+                 * Format: uint64
+                 * @description Number of final blocks that the history does not have yet.
+                 */
                 lagBlocks?: number;
                 /** @description Whether the last request to the chain succeeded. While the chain is unreachable, orders are accepted and fills wait. */
                 reachable?: boolean;
-                /** @description Number of requests to the chain that failed in a row. */
+                /**
+                 * Format: uint64
+                 * @description Number of requests to the chain that failed in a row.
+                 */
                 failures?: number;
                 /** @description Why the last request failed, or which blocks a node that answers has lost; null when nothing is wrong. */
                 lastError?: string | null;
-                /** @description Seconds since a request succeeded, or since the start. */
+                /**
+                 * Format: uint64
+                 * @description Seconds since a request succeeded, or since the start.
+                 */
                 sinceLookS?: number;
                 /** @description The chain has had no new block for too long. */
                 stalled?: boolean;
@@ -2010,15 +3345,30 @@ export interface components {
                 stopped?: string | null;
                 /** @description Which quick market the chain has resolved otherwise than the exchange decided, since the process started; null when none. */
                 resolutionProblem?: string | null;
-                /** @description Number of quick markets that the chain has resolved otherwise than the exchange decided, since the process started. */
+                /**
+                 * Format: uint64
+                 * @description Number of quick markets that the chain has resolved otherwise than the exchange decided, since the process started.
+                 */
                 contradictedMarkets?: number;
-                /** @description Number of transactions whose anchors the chain's settings pass over. */
+                /**
+                 * Format: uint64
+                 * @description Number of transactions whose anchors the chain's settings pass over.
+                 */
                 anchorsPassedOver?: number;
-                /** @description Number of fills that wait to be sent, counted up to 10,000. */
+                /**
+                 * Format: uint64
+                 * @description Number of fills that wait to be sent, counted up to 10,000.
+                 */
                 waitingFills?: number;
-                /** @description Number of fills in transactions that are neither confirmed nor failed. */
+                /**
+                 * Format: uint64
+                 * @description Number of fills in transactions that are neither confirmed nor failed.
+                 */
                 sentFills?: number;
-                /** @description How long the oldest waiting fill has waited, in seconds; null when none waits, or another process settles. */
+                /**
+                 * Format: uint64
+                 * @description How long the oldest waiting fill has waited, in seconds; null when none waits, or another process settles.
+                 */
                 oldestWaitingS?: number | null;
                 /** @description What blocks settlement; null when nothing does. */
                 settlementProblem?: string | null;
@@ -2036,8 +3386,6 @@ export interface components {
         };
         /** @description A message. */
         StreamMessage: components["schemas"]["BookSnapshot"] | components["schemas"]["BookChange"] | components["schemas"]["TradeMade"] | components["schemas"]["TradeSettlement"] | components["schemas"]["OwnOrderAccepted"] | components["schemas"]["OwnOrderFilled"] | components["schemas"]["OwnOrderSettled"] | components["schemas"]["OwnOrderFailed"] | components["schemas"]["OwnOrderReinstated"] | components["schemas"]["OwnOrderReduced"] | components["schemas"]["OwnOrderCancelled"] | components["schemas"]["PriceTold"] | components["schemas"]["MarketTold"] | components["schemas"]["MarketExpired"] | components["schemas"]["MarketProposed"] | components["schemas"]["MarketDisputed"] | components["schemas"]["MarketRejected"] | components["schemas"]["MarketResolvedTold"] | components["schemas"]["MarketHalvedTold"] | components["schemas"]["StreamError"];
-        /** @enum {string} */
-        ErrorCode: "invalid_request" | "invalid_json" | "invalid_address" | "invalid_market_id" | "invalid_order_hash" | "invalid_chain_id" | "invalid_price" | "invalid_size" | "size_too_small" | "invalid_expiration" | "invalid_signature" | "invalid_permit" | "relay_invalid_body" | "relay_invalid_address" | "relay_invalid_signature" | "relay_unknown_chain" | "relay_wrong_signer" | "relay_deadline_too_far" | "relay_bond_permit_required" | "cancel_signature_required" | "signature_required" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_cancel_signature" | "invalid_request_signature" | "not_order_owner" | "trader_suspended" | "other_site" | "relay_target_refused" | "not_found" | "unknown_market" | "unknown_order" | "unknown_chain" | "unknown_asset" | "not_recorded_yet" | "method_not_allowed" | "market_closed" | "duplicate_nonce" | "nonce_cancelled" | "too_many_open_orders" | "too_late" | "not_filled" | "would_match" | "outdated_request" | "already_cancelled" | "not_reduced" | "already_filled" | "relay_in_vain" | "relay_cover_needed" | "relay_already_used" | "body_too_large" | "unsupported_media_type" | "expectation_failed" | "upgrade_required" | "insufficient_balance" | "insufficient_allowance" | "relay_contract_wallet" | "relay_would_revert" | "relay_owner_paused" | "relay_quota_used" | "too_many_streams" | "rate_limited" | "request_timeout" | "internal" | "trading_halted" | "clock_untrusted" | "disk_full" | "overloaded" | "outcome_unknown" | "not_caught_up" | "chain_unavailable" | "relay_unavailable" | "unavailable";
     };
     responses: never;
     parameters: never;

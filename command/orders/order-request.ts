@@ -66,20 +66,20 @@ const notAfterField = uint({
 const TimeInForceInput = named('TimeInForce', Type.Union(TimeInForce.anyOf));
 const SelfTradeInput = named('SelfTrade', Type.Union(SelfTrade.anyOf));
 
-/** The terms as they are sent; `null` stands for an absent one. */
+/** The terms as they are sent; `null` stands for an absent one. A `default` would make generated clients require them. */
 const termsSchema = {
   timeInForce: Type.Optional({
-    ...TimeInForceInput, default: 'GTC',
-    description: 'GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. '
+    ...TimeInForceInput,
+    description: 'GTC (default): what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. '
       + `FAK: what does not match at once is cancelled. ${NOT_SIGNED}`,
   }),
   postOnly: Type.Optional(Type.Boolean({
-    default: false, description: `The order is refused with would_match if it would match at once. Not with FOK or FAK. ${NOT_SIGNED}`,
+    description: `The order is refused with would_match if it would match at once. Not with FOK or FAK. ${NOT_SIGNED}`,
   })),
   notAfter: Type.Optional(notAfterField.schema),
   selfTrade: Type.Optional({
-    ...SelfTradeInput, default: 'cancel_older',
-    description: 'What happens when the order would match an order of the same trader: cancel_older cancels the resting one, cancel_newer what is '
+    ...SelfTradeInput,
+    description: 'What happens when the order would match an order of the same trader: cancel_older (default) cancels the resting one, cancel_newer what is '
       + `left of this one. ${NOT_SIGNED}`,
   }),
 };

@@ -1,6 +1,9 @@
 /** Where a client has reached the service, for documents that name the address. */
 import type { IncomingMessage } from 'node:http';
 
+/** A name or an address, and a port: what clients send for it stands in a document. */
+const AUTHORITY = /^(?:[a-z\d.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
 /**
  * Scheme and authority of the request's URL, as the last of the trusted proxies reports them; undefined for a request
  * without a valid `Host`, which HTTP/1.0 allows.
@@ -12,6 +15,5 @@ export function ownUrl({ headers }: Pick<IncomingMessage, 'headers'>, trustProxy
   };
   const scheme = reported('x-forwarded-proto') === 'https' ? 'https' : 'http';
   const host = reported('x-forwarded-host') ?? headers.host ?? '';
-  const url = `${scheme}://${host}`;
-  return URL.canParse(url) && new URL(url).host.toLowerCase() === host.toLowerCase() ? url : undefined;
+  return AUTHORITY.test(host) && URL.canParse(`${scheme}://${host}`) ? `${scheme}://${host}` : undefined;
 }

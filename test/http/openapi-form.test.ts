@@ -45,6 +45,7 @@ function ownFaults(schema: Json): string[] {
   const faults: string[] = [];
   const types = [schema['type']].flat();
   if (types.includes('integer') && typeof schema['format'] !== 'string') faults.push('is an integer without a format');
+  for (const [name, each] of Object.entries(schema['properties'] ?? {})) if ('default' in (each as Json)) faults.push(`makes clients require ${name}, which has a default`);
   if ('patternProperties' in schema) faults.push('is a map by patternProperties');
   for (const union of ['anyOf', 'oneOf'] as const) {
     const choices = schema[union];
@@ -70,6 +71,7 @@ describe('service: form of the OpenAPI document', () => {
     assert.deepEqual(found({ anyOf: [{ type: 'string' }, { type: 'null' }] }), ['/schema has null in anyOf']);
     assert.deepEqual(found({ oneOf: [{ $ref: '#/components/schemas/Address' }, { type: 'null' }] }), ['/schema has null in oneOf']);
     assert.deepEqual(found({ anyOf: [{ const: 1 }, { const: 2 }] }), ['/schema is a union of constants']);
+    assert.deepEqual(found({ properties: { a: { type: 'string', default: 'b' } } }), ['/schema makes clients require a, which has a default']);
     assert.deepEqual(found({ items: { patternProperties: {} } }), ['/schema/items is a map by patternProperties']);
   });
 
@@ -112,10 +114,12 @@ describe('service: form of the OpenAPI document', () => {
     const uses = new Set<string>();
     JSON.stringify(schemas, (key, value: unknown) => {
       const { type, $ref = '' } = (value ?? {}) as { type?: unknown; $ref?: string };
-      if (/^(takerSide|side|outcome|winningOutcome)$/.test(key) && type !== 'boolean') uses.add(`${key} ${Array.isArray(type) ? String(type) : $ref.split('/').at(-1)!}`);
+      if (/^(takerSide|side|outcome|winningOutcome)$/.test(key) && type !== 'boolean' && !$ref.endsWith('/RecordedOutcome')) uses.add(`${key} ${Array.isArray(type) ? String(type) : $ref.split('/').at(-1)!}`);
       return value;
     });
-    assert.deepEqual([...uses].sort(), ['outcome Outcome', 'outcome integer,null', 'side Side', 'takerSide Side', 'winningOutcome Outcome', 'winningOutcome integer,null']);
+    assert.deepEqual([...uses].sort(), [
+      'outcome Outcome', 'outcome integer,null', 'side Side', 'takerSide Side', 'winningOutcome Outcome', 'winningOutcome integer,null',
+    ]);
   });
 
   it('has one form for each field of a request', () => {

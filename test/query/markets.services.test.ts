@@ -42,8 +42,7 @@ describe('query: markets', () => {
     await models.insert('markets', { number: 1, kind: 'quick', resolved: true, winning_outcome: 0, state: 4 });
     await models.insert('levels', { side: 1, price: 650_000 });
     await models.insert('market_volumes', { volume: '36893488147419103230', trades: 2 });
-    for (const projection of ['markets', 'trades']) await models.advance(9, projection);
-    await models.advance(7, 'orders');
+    await models.advance(7);
     const { body, position } = await market(models.db, { marketId });
     assert.equal(position, 6);
     assert.match(body, /"bestAskPrice":650000,.*"state":"resolved","totalVolume":36893488147419103230}$/);

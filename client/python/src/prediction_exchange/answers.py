@@ -198,15 +198,13 @@ class Chain(TypedDict):
     #: leaked key sent them. The history has a FillFailed event for each such fill, with the reason `unknown` and the
     #: culprit `both`.
     passOverFills: list[Bytes32]
-    orderDomain: OrderDomain
-    #: Every message that users sign, by the name of the relayer's endpoint, or `order`, `cancel`, `cancel-orders`,
-    #: `cancel-all`, `cancel-after`, `reduce`, `bond-permit`: domain, types and nonce. A batch item is signed as
-    #: `ctf-redemption`. Without a chain, only those about orders.
-    signedActions: dict[str, SignedAction]
+    #: EIP-712 domain of orders, and of requests about them.
+    orderDomain: SigningDomain
+    signedActions: SignedActions
     #: Who sends relayed transactions; null if nothing is relayed on the chain.
     relayer: Union[RelayerSettings, None]
     #: Who creates and resolves quick markets; null if the chain has none.
-    quickOperator: Union[Address, None]
+    quickOperator: Union[str, None]
 
 
 class ChainContractAbi(TypedDict):
@@ -216,7 +214,7 @@ class ChainContractAbi(TypedDict):
 class ChainContract(TypedDict):
     """A contract and how it is called."""
     #: Where the contract is; null for `market`, since each market has its own `contractAddress`.
-    address: Union[Address, None]
+    address: Union[str, None]
     #: Solidity's ABI of the functions that a wallet needs, and of the events and errors: ethers and viem take it as
     #: it is.
     abi: list[ChainContractAbi]
@@ -266,7 +264,7 @@ class CheckedOrder(TypedDict):
     accepted: bool
     orderHash: NotRequired[Bytes32]
     #: Only of an order that was accepted before: its present state.
-    orderStatus: NotRequired[Literal['open', 'filled', 'cancelled']]
+    orderStatus: NotRequired[OrderStatus]
     #: What the order would match, by price, the best first.
     matches: NotRequired[list[CheckedMatch]]
     #: Shares that match at once, 6 decimals. An exact integer, which may be beyond 2^53.
@@ -314,21 +312,21 @@ class Configuration(TypedDict):
 
 class Contracts(TypedDict):
     #: Settlement; null if there is no such contract.
-    settlement: Union[Address, None]
+    settlement: Union[str, None]
     #: Conditional tokens; null if there is no such contract.
-    conditionalTokens: Union[Address, None]
+    conditionalTokens: Union[str, None]
     #: Stablecoin; null if there is no such contract.
-    collateral: Union[Address, None]
+    collateral: Union[str, None]
     #: Market factory; null if there is no such contract.
-    marketFactory: Union[Address, None]
+    marketFactory: Union[str, None]
     #: Optimistic oracle; null if there is no such contract.
-    oracle: Union[Address, None]
+    oracle: Union[str, None]
     #: Oracle resolver; null if there is no such contract.
-    oracleResolver: Union[Address, None]
+    oracleResolver: Union[str, None]
     #: Quick resolver; null if there is no such contract.
-    quickResolver: Union[Address, None]
+    quickResolver: Union[str, None]
     #: Multicall; null if there is no such contract.
-    multicall: Union[Address, None]
+    multicall: Union[str, None]
 
 
 class ContractsByName(TypedDict):
@@ -352,6 +350,12 @@ class ContractsByName(TypedDict):
     market: ChainContract
 
 
+KnownErrorCode = Literal['invalid_request', 'invalid_json', 'invalid_address', 'invalid_market_id', 'invalid_order_hash', 'invalid_chain_id', 'invalid_price', 'invalid_size', 'size_too_small', 'invalid_expiration', 'invalid_signature', 'invalid_permit', 'relay_invalid_body', 'relay_invalid_address', 'relay_invalid_signature', 'relay_unknown_chain', 'relay_wrong_signer', 'relay_deadline_too_far', 'relay_bond_permit_required', 'cancel_signature_required', 'signature_required', 'missing_token', 'invalid_token', 'insufficient_scope', 'invalid_cancel_signature', 'invalid_request_signature', 'not_order_owner', 'trader_suspended', 'other_site', 'relay_target_refused', 'not_found', 'unknown_market', 'unknown_order', 'unknown_chain', 'unknown_asset', 'not_recorded_yet', 'method_not_allowed', 'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'too_many_open_orders', 'too_late', 'not_filled', 'would_match', 'outdated_request', 'already_cancelled', 'not_reduced', 'already_filled', 'relay_in_vain', 'relay_cover_needed', 'relay_already_used', 'body_too_large', 'unsupported_media_type', 'expectation_failed', 'upgrade_required', 'insufficient_balance', 'insufficient_allowance', 'relay_contract_wallet', 'relay_would_revert', 'relay_owner_paused', 'relay_quota_used', 'too_many_streams', 'rate_limited', 'request_timeout', 'internal', 'trading_halted', 'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'not_caught_up', 'chain_unavailable', 'relay_unavailable', 'unavailable']
+
+
+ErrorCode = Union[KnownErrorCode, str]
+
+
 class FailedClaim(TypedDict):
     #: Hash of the redemption transaction; empty if none was sent.
     txHash: SettlementTxHash
@@ -361,7 +365,7 @@ class FailedClaim(TypedDict):
     #: Expected payout in stablecoin, 6 decimals. An exact integer, which may be beyond 2^53.
     payout: int
     #: 0 = YES, 1 = NO; null for a market paid half to half.
-    winningOutcome: Union[Outcome, None]
+    winningOutcome: Literal[0, 1, None]
     #: When the relayer took the request, Unix seconds.
     submittedAt: int
     #: Chain identifier.
@@ -536,14 +540,15 @@ class Market(TypedDict):
     createdAt: int
     #: Condition of the conditional tokens, for splitPosition, mergePositions and redeemPositions; null for a market
     #: without a chain.
-    conditionId: Union[Bytes32, None]
+    conditionId: Union[str, None]
     #: ERC-1155 id of the YES shares; null for a market without a chain.
-    yesTokenId: Union[TokenId, None]
+    yesTokenId: Union[str, None]
     #: ERC-1155 id of the NO shares; null for a market without a chain.
-    noTokenId: Union[TokenId, None]
-    #: Only in a page.
+    noTokenId: Union[str, None]
+    #: Only in a page, and of one market.
     state: NotRequired[Literal['open', 'expired', 'proposed', 'disputed', 'resolved']]
-    #: Only in a page: stablecoin traded since the start, 6 decimals. An exact integer, which may be beyond 2^53.
+    #: Only in a page, and of one market: stablecoin traded since the start, 6 decimals. An exact integer, which may
+    #: be beyond 2^53.
     totalVolume: NotRequired[int]
 
 
@@ -756,7 +761,7 @@ class NonceSource(TypedDict):
     """What the message's nonce is."""
     kind: str
     #: The contract that gives the next nonce; null if none does.
-    contract: Union[Address, None]
+    contract: Union[str, None]
     #: The view that gives the next nonce; null if there is none.
     call: Union[str, None]
     meaning: str
@@ -789,15 +794,6 @@ class OpenOrders(TypedDict):
 OrderCancelReason = Literal['user', 'expired', 'self_trade', 'match_limit', 'market_closed', 'settlement_failed', 'time_in_force', 'post_only', 'cancel_after']
 
 
-class OrderDomain(TypedDict):
-    """EIP-712 domain of orders, and of requests about them."""
-    name: str
-    version: Literal['1']
-    #: Chain identifier.
-    chainId: int
-    verifyingContract: Address
-
-
 class OrderHistoryEntry(TypedDict):
     #: Position in the log.
     position: int
@@ -819,14 +815,15 @@ class OrderHistoryEntry(TypedDict):
     reason: NotRequired[Union[str, None]]
 
 
+OrderStatus = Literal['open', 'filled', 'cancelled']
+
+
 class OrderTypes(TypedDict):
-    """EIP-712 types of what traders sign in the orderDomain."""
+    """
+    EIP-712 types of orders, as `signTypedData` of wallets takes them; `signedActions` has those of all other
+    messages.
+    """
     Order: list[TypedDataField]
-    CancelOrder: list[TypedDataField]
-    CancelOrders: list[TypedDataField]
-    CancelAll: list[TypedDataField]
-    CancelAfter: list[TypedDataField]
-    ReduceOrder: list[TypedDataField]
 
 
 class OrderWithHistory(TypedDict):
@@ -848,8 +845,7 @@ class OrderWithHistory(TypedDict):
     nonce: int
     #: Unix seconds, uint64.
     expiration: int
-    #: The state of the order.
-    status: Literal['open', 'filled', 'cancelled']
+    status: OrderStatus
     #: Why the order was cancelled; null if it was not.
     cancelReason: Union[str, None]
     #: What happened to the order, oldest first; at most the latest 1,000 fills.
@@ -870,7 +866,7 @@ class Orderbook(TypedDict):
     no: NotRequired[Book]
 
 
-Outcome = int
+Outcome = Literal[0, 1]
 
 
 class OutcomeTicker(TypedDict):
@@ -1062,7 +1058,7 @@ class PastQuickMarket(TypedDict):
     #: From start to end; not whole only for test intervals.
     intervalMinutes: float
     #: The strike: the asset's price at the start. null until it is set, some seconds after the start.
-    startPrice: Union[AssetPrice, None]
+    startPrice: Union[int, None]
     #: Unix seconds.
     startTime: int
     #: Unix seconds.
@@ -1080,10 +1076,10 @@ class PastQuickMarket(TypedDict):
     #: if none is found, the chain pays it half to half.
     priceMissed: bool
     #: The asset's price at the end; null until it is set.
-    endPrice: Union[AssetPrice, None]
+    endPrice: Union[int, None]
     #: 0 = YES: the end price is not below the start price; 1 = NO. null until it is known, and for a market paid
     #: half to half.
-    outcome: Union[Outcome, None]
+    outcome: Literal[0, 1, None]
     #: Whose shares the chain redeems: nobody's before the market is resolved there; `half`: each share for one half.
     payment: Literal['none', 'yes', 'no', 'half']
 
@@ -1095,7 +1091,7 @@ class Payout(TypedDict):
     #: Stablecoin paid out, 6 decimals. An exact integer, which may be beyond 2^53.
     payout: int
     #: 0 = YES, 1 = NO; null if the chain paid without naming a winner, half to half.
-    winningOutcome: Union[Outcome, None]
+    winningOutcome: Literal[0, 1, None]
     #: Unix seconds.
     timestamp: int
     txHash: Bytes32
@@ -1110,7 +1106,7 @@ class PendingClaim(TypedDict):
     #: Expected payout in stablecoin, 6 decimals. An exact integer, which may be beyond 2^53.
     payout: int
     #: 0 = YES, 1 = NO; null for a market paid half to half.
-    winningOutcome: Union[Outcome, None]
+    winningOutcome: Literal[0, 1, None]
     #: When the relayer took the request, Unix seconds.
     submittedAt: int
     #: Chain identifier.
@@ -1168,7 +1164,7 @@ class PlacedOrder(TypedDict):
     timestamp: int
     #: Only when the same order was submitted before: the order's present state, as in /api/v1/orders/{hash}. Missing
     #: if it is not known at the moment.
-    orderStatus: NotRequired[Literal['open', 'filled', 'cancelled']]
+    orderStatus: NotRequired[OrderStatus]
     #: Only for FOK and FAK, and where selfTrade has cancelled the order: shares that were not filled and are
     #: cancelled, 6 decimals. An exact integer, which may be beyond 2^53.
     remainingSize: NotRequired[int]
@@ -1333,8 +1329,7 @@ class Problem(TypedDict):
     instance: NotRequired[str]
     #: All in one text, for people: the title, and what is wrong with this request.
     error: str
-    #: The name of the error. Names do not change.
-    code: str
+    code: ErrorCode
     #: What is wrong with each field.
     errors: NotRequired[list[FieldError]]
     #: `insufficient_…`: what the order needs, in stablecoin or shares, 6 decimals. An exact integer, which may be
@@ -1352,6 +1347,12 @@ class Problem(TypedDict):
     latestBlock: NotRequired[int]
     #: `insufficient_…`: `latestBlock` less `block`. What happened in these blocks is not counted yet.
     blocksBehind: NotRequired[int]
+    #: `invalid_…signature`, `invalid_permit`: the EIP-712 digest that the signature has to be of.
+    digest: NotRequired[Bytes32]
+    #: With `digest`: who has signed it by this signature; null where that is nobody.
+    recoveredSigner: NotRequired[Union[str, None]]
+    #: `invalid_…signature`: the EIP-712 domain of the digest.
+    domain: NotRequired[SigningDomain]
     #: `size_too_small`: the smallest size on the market's chain, 6 decimals.
     minOrderSize: NotRequired[int]
     #: `too_many_open_orders`: the number of the trader's open orders, those on their way in included.
@@ -1360,6 +1361,10 @@ class Problem(TypedDict):
     suspendedUntil: NotRequired[int]
     #: `too_many_open_orders`: the most open orders that a trader may have.
     maxOpenOrders: NotRequired[int]
+    #: The seconds of the header `Retry-After`, where they are known.
+    retryAfterS: NotRequired[int]
+    #: `method_not_allowed`: the header `Allow`.
+    allow: NotRequired[str]
 
 
 class ProposalTerms(TypedDict):
@@ -1380,7 +1385,7 @@ class QuickMarket(TypedDict):
     #: From start to end; not whole only for test intervals.
     intervalMinutes: float
     #: The strike: the asset's price at the start. null until it is set, some seconds after the start.
-    startPrice: Union[AssetPrice, None]
+    startPrice: Union[int, None]
     #: Unix seconds.
     startTime: int
     #: Unix seconds.
@@ -1493,9 +1498,9 @@ class SettledFill(TypedDict):
     #: Index of the trade in the transaction's batch, from 0.
     batchIndex: int
     #: Why the chain refused the fill; null if it did not.
-    reason: Union[FailureReason, None]
+    reason: Literal['buyer_insufficient_balance', 'buyer_insufficient_allowance', 'seller_insufficient_shares', 'seller_not_approved', 'order_expired', 'order_cancelled', 'overfill', 'market_resolved', 'invalid_signature', 'transfer_rejected', 'transaction_reverted', 'unknown', None]
     #: Hash of the transaction that now contains the fill, if this one was replaced; else null.
-    replacedBy: Union[Bytes32, None]
+    replacedBy: Union[str, None]
     #: The state of the fill.
     status: Literal['pending', 'confirmed', 'failed']
 
@@ -1518,9 +1523,9 @@ class Settlement(TypedDict):
     #: Index of the trade in the transaction's batch, from 0.
     batchIndex: int
     #: Why the chain refused the fill; null if it did not.
-    reason: Union[FailureReason, None]
+    reason: Literal['buyer_insufficient_balance', 'buyer_insufficient_allowance', 'seller_insufficient_shares', 'seller_not_approved', 'order_expired', 'order_cancelled', 'overfill', 'market_resolved', 'invalid_signature', 'transfer_rejected', 'transaction_reverted', 'unknown', None]
     #: Hash of the transaction that now contains the fill, if this one was replaced; else null.
-    replacedBy: Union[Bytes32, None]
+    replacedBy: Union[str, None]
     #: The state of the fill.
     status: Literal['pending', 'confirmed', 'failed']
     #: Whether the transaction settles several trades.
@@ -1535,16 +1540,34 @@ SettlementStatus = Literal['matched', 'pending', 'confirmed', 'failed']
 SettlementTxHash = str
 
 
-Side = int
+Side = Literal[0, 1]
 
 
 class SignedAction(TypedDict):
     primaryType: str
     #: EIP-712 domain; null until the stablecoin has been read.
     domain: Union[SigningDomain, None]
-    #: EIP-712 types.
+    #: EIP-712 types, as `signTypedData` of wallets takes them.
     types: dict[str, list[TypedDataField]]
     nonce: NonceSource
+
+
+SignedActions = TypedDict('SignedActions', {
+    'order': 'SignedAction',
+    'cancel': 'SignedAction',
+    'cancel-orders': 'SignedAction',
+    'cancel-all': 'SignedAction',
+    'cancel-after': 'SignedAction',
+    'reduce': 'SignedAction',
+    'ctf-approval': 'NotRequired[SignedAction]',
+    'usdc-permit': 'NotRequired[SignedAction]',
+    'ctf-redemption': 'NotRequired[SignedAction]',
+    'ctf-split': 'NotRequired[SignedAction]',
+    'ctf-merge': 'NotRequired[SignedAction]',
+    'propose-resolution': 'NotRequired[SignedAction]',
+    'bond-permit': 'NotRequired[SignedAction]',
+    'settle-market': 'NotRequired[SignedAction]',
+})
 
 
 class SigningDomain(TypedDict):
@@ -1587,9 +1610,6 @@ class Ticker(TypedDict):
     marketId: Bytes32
     yes: OutcomeTicker
     no: OutcomeTicker
-
-
-TokenId = str
 
 
 class Trade(TypedDict):
