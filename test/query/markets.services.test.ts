@@ -39,7 +39,7 @@ describe('query: markets', () => {
   });
 
   it('gives one market, of any kind and in any state', async () => {
-    await models.insert('markets', { number: 1, kind: 'quick', resolved: true, winning_outcome: 0, state: 4 });
+    await models.insert('markets', { number: 1, kind: 'quick', resolved: true, winning_outcome: 0 });
     await models.insert('levels', { side: 1, price: 650_000 });
     await models.insert('market_volumes', { volume: '36893488147419103230', trades: 2 });
     await models.advance(7);
