@@ -1,6 +1,7 @@
 /**
  * The one way in which a field of a request is described, whether it comes in the path, the query, a header or a body: a schema, which documents the
- * one form that clients send, and a parser, which accepts that and sometimes other forms of the same. Below are the kinds of path and query parameters.
+ * one form that clients send, and a parser, which accepts that and sometimes other forms of the same.
+ * Below are the kinds of path and query parameters.
  */
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type MarketOutcome } from '../../engine/records/fields.js';

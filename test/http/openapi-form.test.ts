@@ -76,7 +76,8 @@ describe('service: form of the OpenAPI document', () => {
   });
 
   it('is a projection of the shapes by which the service works', () => {
-    const shown = (schema: object) => JSON.parse(JSON.stringify(createComponents().refer(Type.Object({ schema })))) as { properties: { schema: Json } };
+    const shown = (schema: object) => (
+      JSON.parse(JSON.stringify(createComponents().refer(Type.Object({ schema })))) as { properties: { schema: Json } });
     const form = (schema: object) => shown(schema).properties.schema;
     const texts = Type.Union([Type.Literal('a'), Type.Literal('b')], { description: 'A or b.' });
     assert.deepEqual(form(texts), { type: 'string', enum: ['a', 'b'], description: 'A or b.' });
@@ -175,7 +176,7 @@ describe('service: form of the OpenAPI document', () => {
     assert.deepEqual(await read(direct.port, { Host: 'exchange.example:8080' }), ['http://exchange.example:8080']);
     assert.deepEqual(await read(direct.port, { Host: 'own.example', ...forwarded }), ['http://own.example']);
     assert.deepEqual(await read(proxied.port, { Host: 'inside:1', ...forwarded }), ['https://exchange.example']);
-    assert.deepEqual(await read(proxied.port, { Host: 'exchange.example', 'X-Forwarded-Proto': 'https' }), ['https://exchange.example']);
+    assert.deepEqual(await read(proxied.port, { 'Host': 'exchange.example', 'X-Forwarded-Proto': 'https' }), ['https://exchange.example']);
     for (const odd of ['a/b', 'user@host', 'a b', '"']) assert.deepEqual(await read(direct.port, { Host: odd }), ['/'], odd);
     await direct.stop();
     await proxied.stop();

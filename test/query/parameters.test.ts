@@ -19,7 +19,8 @@ const sent = text(Type.String());
 
 /** The kinds by the names that the tests have. */
 const kinds = {
-  address, chainId, marketId, marketReference: marketReference(AnyCaseAddress), moment, orderHash, outcome, position, transactionHash, limit50, fromZero, untilMillion, sent,
+  address, chainId, marketId, marketReference: marketReference(AnyCaseAddress), moment,
+  orderHash, outcome, position, transactionHash, limit50, fromZero, untilMillion, sent,
   optionalMarketId: optional(marketId), optionalChainId: optional(chainId), optionalOutcome: optional(outcome), optionalPosition: optional(position),
 } as const satisfies Record<string, RequestField<unknown>>;
 type Kind = keyof typeof kinds;
