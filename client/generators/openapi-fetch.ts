@@ -40,8 +40,8 @@ await trade({
     const gone = new AbortController();
     const { data } = await GET('/api/v1/stream', { params: { query: { channels: `book:${marketId}` } }, parseAs: 'stream', signal: gone.signal });
     let text = '';
-    const text = (data as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream() as never);
-    for await (const piece of text as unknown as AsyncIterable<string>) {
+    const pieces = (data as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream() as never);
+    for await (const piece of pieces as unknown as AsyncIterable<string>) {
       text += piece;
       const [, message] = /^data: (.*)\n\n/m.exec(text) ?? [];
       if (message !== undefined) return (JSON.parse(message) as { type: string }).type;
