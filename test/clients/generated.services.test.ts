@@ -13,7 +13,7 @@ const GENERATORS = {
     program: '@hey-api/openapi-ts/bin/run.js',
     args: ['--input', 'openapi.json', '--output', 'generated/hey-api', '--client', '@hey-api/client-fetch', '--no-log-file'],
   },
-  'orval': { program: 'orval/dist/bin/orval.js', args: ['--config', 'orval.config.mjs'] },
+  'orval': { program: 'orval/dist/bin/orval.js', args: ['--config', 'orval.config.cjs'] },
 } as const;
 
 const TRADED = {
