@@ -138,10 +138,6 @@ describe('the client in Python, on a stack that is killed', function () {
     proxy.fate = () => 'pass';
     const marketId = await openedMarket('Does Python say it as the exchange hears it?', 3_600);
     const environment = { KEY: Wallet.createRandom().privateKey, TOKEN: await token() };
-    await until('a quick market of BTC is there', async () => {
-      const { history } = await (await fetch(`${service.url}/api/v1/quick-markets/BTC/history`)).json() as { history: unknown[] };
-      return history.length > 0;
-    });
     const { code, output } = await runPython(['tests/everything.py', url, marketId], { environment });
     assert.match(output, /^\d{2} operations\n$/, output);
     assert.equal(code, 0);

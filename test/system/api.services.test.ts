@@ -42,6 +42,7 @@ describe('the exchange, end to end', () => {
     });
     assert.equal(rain.expiration - rain.createdAt, 60 * 86_400);
     assert.deepEqual(await read('/api/v1/markets?chain_id=1'), { markets: [], count: 0 });
+    assert.deepEqual(await read(`/api/v1/markets/${rain.id}`), { ...rain, state: 'open', totalVolume: 0 });
     assert.deepEqual(await read(`/api/v1/orders?trader=${alice.address}`), { orders: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/users/${alice.address}/orders?${CHAIN}`), { orders: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/users/${alice.address}/positions?${CHAIN}`), { positions: [] });

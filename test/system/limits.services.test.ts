@@ -172,10 +172,10 @@ describe('the exchange: limits that clients are told', function () {
     const { paths, components: { schemas } } = await exchange.get('/openapi.json') as {
       paths: Record<string, { get?: { parameters?: Parameter[] } }>;
       components: { schemas: {
-        Order: { properties: { price: { oneOf: [{ minimum: number; maximum: number }] } } }; Limits: { properties: object };
+        Order: { properties: { price: { minimum: number; maximum: number } } }; Limits: { properties: object };
       }; };
     };
-    const [{ minimum, maximum }] = schemas.Order.properties.price.oneOf;
+    const { minimum, maximum } = schemas.Order.properties.price;
     assert.deepEqual([minimum, maximum], [limits['minPrice'], limits['maxPrice']]);
     assert.deepEqual(Object.keys(schemas.Limits.properties), Object.keys(limits));
     const of: Record<string, number | undefined> = {

@@ -17,7 +17,7 @@ import type { Command } from '../../engine/records/commands.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { channelsOf } from '../../query/streams/channel.js';
 import { createChannels, emptyOpening } from '../../query/streams/channels.js';
-import { cancelHeaders, signedBody, type Signing } from '../harness/exchange.js';
+import { cancelHeaders, signedBody, signingOf, type SigningConfig } from '../harness/exchange.js';
 import { mortalStack, type Moment, type MortalStack, type StackDeath } from '../harness/mortal-processes.js';
 import { newCommand } from '../support/commands.js';
 import { get } from '../support/crash-checks.js';
@@ -43,11 +43,6 @@ const TYPES = [
   'change', 'trade', 'settlement', 'accepted', 'filled', 'cancelled', 'settled', 'failed', 'reinstated', 'opened', 'price',
 ];
 const REST_MS = extent({ push: 250, long: 120 });
-
-interface Config {
-  readonly chains: readonly { readonly orderDomain: Signing['domain'] }[];
-  readonly orderTypes: Signing['types'];
-}
 
 type Step = Moment | 'every query process dies' | 'Postgres is cut off' | 'Postgres is away';
 
@@ -173,8 +168,7 @@ describe(`the streams through kills (SEED=${SEED})`, function () {
 
   /** Orders that often meet, and cancels. */
   async function trade(signal: AbortSignal): Promise<void> {
-    const { chains: [chain], orderTypes } = await get(stack.url, '/api/v1/config', 0) as unknown as Config;
-    const signing = { domain: chain!.orderDomain, types: orderTypes };
+    const signing = signingOf(await get(stack.url, '/api/v1/config', 0) as unknown as SigningConfig);
     const { deliver } = crashDelivery({ url: () => Promise.resolve(stack.url) });
     let nonce = 0;
     await Promise.all(TRADERS.map(async (wallet) => {
