@@ -123,10 +123,13 @@ function methodsOf(endpoints: readonly Endpoint[]): string[] {
   return [...endpoints.flatMap(({ method }) => method === 'GET' ? ['GET', 'HEAD'] : [method]), 'OPTIONS'];
 }
 
-/** Parses the query of a request. Throws RequestError when a parameter is given twice: the intended value would be a guess. */
-export function parseQuery(query: string): Record<string, string> {
+/**
+ * Parses the query of a request; Express has null where there is none, which newer versions of Node take for a name.
+ * Throws RequestError when a parameter is given twice: the intended value would be a guess.
+ */
+export function parseQuery(query: string | null): Record<string, string> {
   const values = Object.create(null) as Record<string, string>;
-  for (const [name, value] of new URLSearchParams(query)) {
+  for (const [name, value] of new URLSearchParams(query ?? '')) {
     if (name in values) throw new RequestError('invalid_request', '', [{ field: `/${pointerPart(name)}`, message: GIVEN_TWICE }]);
     values[name] = value;
   }
