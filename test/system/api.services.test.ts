@@ -52,10 +52,9 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read(`/api/v1/orderbook/${rain.id}`), { marketId: rain.id, ...empty, lastUpdate: 0, yes: empty, no: empty });
     assert.deepEqual(await read(`/api/v1/orderbook/${id('none')}?outcome=NO`), { marketId: id('none'), ...empty, lastUpdate: 0 });
     assert.deepEqual(await read(`/api/v1/resolution/${rain.id}`), { marketId: rain.id, expired: false, resolved: false });
-    assert.deepEqual(await read('/api/v1/pending-trades'), { pendingTrades: [], count: 0 });
-    assert.deepEqual(await read('/api/v1/failed-trades'), { failedTrades: [], count: 0 });
-    assert.deepEqual(await read('/api/v1/pending-claims'), { pendingClaims: [], count: 0 });
-    assert.deepEqual(await read('/api/v1/failed-claims'), { failedClaims: [], count: 0 });
+    for (const name of ['pendingTrades', 'failedTrades', 'pendingClaims', 'failedClaims']) {
+      assert.deepEqual(await read(`/api/v1/${name.replace(/[TC]/, '-$&').toLowerCase()}`), { [name]: [], count: 0 });
+    }
     assert.deepEqual(await read(`/api/v1/settlements/${FIRST_TX}`), { found: false });
     assert.deepEqual(await read(`/api/v1/trades/${rain.id}`), { marketId: rain.id, trades: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/activity/${rain.id}`), { marketId: rain.id, activity: [] });
