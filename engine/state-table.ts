@@ -64,8 +64,8 @@ export interface Alert<S> {
   /** Labels that the alert has besides those of the metric. */
   readonly labels?: Readonly<Record<string, string>>;
   /**
-   * What it means and what to do, in sentences. Labels, `{value}`, `{value:duration}`, `{value:bytes}` and `{process}`
-   * are filled in.
+   * What it means and what to do, in sentences. Filled in are labels, `{value}`, `{value:duration}`, `{value:bytes}`,
+   * `{value:percent}`, `{process}`, and Prometheus' own `{job}` and `{instance}`.
    */
   readonly means: string;
   readonly todo: string;

@@ -42,8 +42,19 @@ export function int2Array(values: readonly number[]): Buffer {
 
 /** `bytea[]` of hex values with `0x`; null stays null. */
 export function byteaArray(values: readonly (string | null)[]): Buffer {
+  return bytesArray(values, (hex) => hex.length / 2 - 1, (hex, to, offset, length) => { to.write(hex.slice(2), offset, length, 'hex'); });
+}
+
+/** `bytea[]` of buffers; null stays null. */
+export function bufferArray(values: readonly (Buffer | null)[]): Buffer {
+  return bytesArray(values, (bytes) => bytes.length, (bytes, to, offset) => { bytes.copy(to, offset); });
+}
+
+function bytesArray<Value>(
+  values: readonly (Value | null)[], lengthOf: (value: Value) => number, write: (value: Value, to: Buffer, offset: number, length: number) => void,
+): Buffer {
   let bytes = HEADER_BYTES + 4 * values.length;
-  for (const value of values) bytes += value === null ? 0 : value.length / 2 - 1;
+  for (const value of values) bytes += value === null ? 0 : lengthOf(value);
   const buffer = Buffer.allocUnsafe(bytes);
   let offset = header(buffer, OID.bytea, values.length);
   for (const value of values) {
@@ -51,9 +62,10 @@ export function byteaArray(values: readonly (string | null)[]): Buffer {
       offset = buffer.writeInt32BE(-1, offset);
       continue;
     }
-    const length = value.length / 2 - 1;
+    const length = lengthOf(value);
     offset = buffer.writeInt32BE(length, offset);
-    offset += buffer.write(value.slice(2), offset, length, 'hex');
+    write(value, buffer, offset, length);
+    offset += length;
   }
   return buffer.subarray(0, offset);
 }

@@ -1,6 +1,7 @@
 /** One Postgres session of a projection worker, and which of its errors are temporary. */
 import pg from 'pg';
-import type { Query, Statement } from './projection.js';
+import { withSettings } from '../engine/log/postgres/connection.js';
+import type { Query, PreparedStatement } from './projection.js';
 
 export interface Session {
   /** Sends a statement without waiting for earlier ones; Postgres runs them in the order of the calls. */
@@ -56,7 +57,7 @@ export const openSession: OpenSession = async (url, schema) => {
   client.on('error', () => undefined);
   await guarded(() => client.connect());
   return {
-    query: <Row extends unknown[]>({ name, text }: Statement, values: readonly unknown[]) =>
+    query: <Row extends unknown[]>({ name, text }: PreparedStatement, values: readonly unknown[]) =>
       guarded(async () => (await client.query<Row>({ name, text, values: values as unknown[], rowMode: 'array' })).rows),
     run: (sql) => guarded(async () => { await client.query(sql); }),
     close: async () => {
@@ -76,12 +77,4 @@ async function guarded<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof pg.DatabaseError) || PASSING.test(error.code ?? '08')) throw new DatabaseUnavailable(error);
     throw error;
   }
-}
-
-/** The URL with session settings added to its start-up options, so that every session has them from the start. */
-function withSettings(url: string, settings: readonly string[]): string {
-  const target = new URL(url);
-  const given = target.searchParams.get('options');
-  target.searchParams.set('options', [...given === null ? [] : [given], ...settings.map((setting) => `-c ${setting}`)].join(' '));
-  return target.href;
 }

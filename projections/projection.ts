@@ -11,13 +11,13 @@ export interface FoldedOutcome {
 }
 
 /** A prepared statement. Each name must always have the same text, because Postgres knows the statement by its name. */
-export interface Statement {
+export interface PreparedStatement {
   readonly name: string;
   readonly text: string;
 }
 
 /** Runs a statement in the batch's transaction; its rows are arrays of columns, int8 and numeric as decimal strings. */
-export type Query = <Row extends unknown[]>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>;
+export type Query = <Row extends unknown[]>(statement: PreparedStatement, values: readonly unknown[]) => Promise<Row[]>;
 
 export interface Projection {
   /** The name in checkpoints and for `rebuild`: lower-case letters and `_`. */
@@ -47,7 +47,7 @@ export interface Projection {
  * Folds a batch and writes the changed rows. The caller owns the transaction, and has checked that the batch follows
  * the fold's last batch directly and that nobody else has written since. After a batch that was not committed, the fold
  * must not be used again. The fold sends statements without waiting for earlier ones when it does not need their rows.
- * The same outcomes give the same rows in batches of any size. Throws InconsistentHistory.
+ * The same outcomes give the same rows in batches of any size. Throws InconsistentOutcomes.
  */
 export type Fold = (batch: readonly FoldedOutcome[], query: Query) => Promise<void>;
 
@@ -87,10 +87,10 @@ export function remember<K extends string | number, V extends object | bigint>(m
 }
 
 /** An event contradicts the outcomes before it. The log or the engine is broken, so the worker stops. */
-export class InconsistentHistory extends Error {
+export class InconsistentOutcomes extends Error {
   constructor(what: string) {
     super(`${what}: this contradicts the outcomes before; audit the history before you continue`);
-    this.name = 'InconsistentHistory';
+    this.name = 'InconsistentOutcomes';
   }
 }
 
@@ -107,13 +107,6 @@ export function extentOf(batch: readonly FoldedOutcome[]): {
   const last = batch.at(-1);
   if (outcome === undefined || last === undefined) throw new Error('a batch must have an outcome');
   return { first: outcome.position, end: outcome.position + batch.length, at: last.at };
-}
-
-/** The row of a statement that always returns one. */
-export function soleRow<Row>(rows: readonly Row[]): Row {
-  const [row] = rows;
-  if (row === undefined) throw new Error('a statement that always returns a row returned none');
-  return row;
 }
 
 /**

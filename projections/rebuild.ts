@@ -1,10 +1,11 @@
 /** `rebuild NAME`: makes a projection's tables again from position 0 in a shadow schema, compares them with the live tables, and swaps. */
 import type { Log } from '../engine/log/log.js';
-import { advance, checkpointsOf, type Checkpoint } from './checkpoint.js';
+import { checkpointOf, readCheckpoint, readVersions } from './checkpoint.js';
 import { openSession, sqlState, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
 import { decode, withinLimits, type BatchLimits } from './inbox.js';
-import { extentOf, soleRow, tableNames, type Fold, type FoldedOutcome, type Projection } from './projection.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import { extentOf, tableNames, type Fold, type FoldedOutcome, type Projection } from './projection.js';
 import { createReadModels, grants, READ_MODELS, START_LOCK } from './schema.js';
 
 export interface RebuildOptions {
@@ -23,8 +24,8 @@ export interface Rebuilt {
   /** How many outcomes are in the new tables. */
   readonly position: number;
   /**
-   * The number of rows that only the old or only the new tables had; a changed row counts twice, and 0 means identical. Null when the
-   * old tables had another version and were not compared.
+   * The number of rows that only the old or only the new tables had; a changed row counts twice, and 0 means identical. Null when there were no
+   * old tables, or of another version, and none were compared.
    */
   readonly differingRows: number | null;
 }
@@ -35,7 +36,7 @@ const LAST_STRETCH = 0.1;
 /** How long the swap waits for readers, and so makes new readers wait, before it rolls back and tries again. */
 const LOCK_TIMEOUT = '2s';
 const PAGE = 2_000;
-const LIVE = checkpointsOf(READ_MODELS);
+const LIVE = checkpointOf(READ_MODELS);
 
 /**
  * Rebuilds one projection while live workers and readers go on. A rebuild that is killed leaves the live tables unchanged, and the next
@@ -50,10 +51,10 @@ export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
     await session.run(`select pg_advisory_lock(hashtext('${shadow}'))`);
     await session.run(`set search_path to ${READ_MODELS}`);
     await createReadModels({ session, schema: READ_MODELS, projections: [projection] });
-    const live = await liveCheckpoint(session, projection);
+    const live = await liveState(session, projection);
     if (onlyIfOlder && live.version === projection.version) return { position: live.position, differingRows: null };
-    await session.run(`set search_path to ${shadow}; drop schema if exists ${shadow} cascade`);
-    await createReadModels({ session, schema: shadow, projections: [projection] });
+    await session.run(`drop schema if exists ${shadow} cascade; create schema ${shadow}; set search_path to ${shadow}, ${READ_MODELS}`);
+    for (const table of projection.tables) await session.run(table);
     return await fillAndSwap({ ...options, session, shadow, fold: projection.start() });
   } finally {
     await session.close();
@@ -63,12 +64,11 @@ export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
 type Rebuilding = RebuildOptions & { readonly session: Session; readonly shadow: string; readonly fold: Fold };
 
 async function fillAndSwap(begun: Rebuilding): Promise<Rebuilt> {
-  const { session, log, projection, signal, limits = LIMITS } = begun;
+  const { session, projection, signal, limits = LIMITS } = begun;
   let rebuilding = begun;
   for (let position = 0; ;) {
     signal?.throwIfAborted();
-    const live = await liveCheckpoint(session, projection);
-    const target = live.version === projection.version ? live.position : await log.length('outcomes');
+    const { position: target } = await liveState(session, projection);
     if (target - position > limits.outcomes * LAST_STRETCH) {
       position = await fill(rebuilding, position, target);
       continue;
@@ -99,14 +99,9 @@ async function fill(rebuilding: Rebuilding, from: number, target: number): Promi
   return target;
 }
 
-async function foldBatch({ session, projection, fold }: Rebuilding, batch: readonly FoldedOutcome[]): Promise<number> {
-  const { name, version } = projection;
-  const { first: from, end: to } = extentOf(batch);
-  if (!await advance([{ name, version, from, to }], session.query)) {
-    throw new Error(`another process writes the shadow tables of ${name}`);
-  }
+async function foldBatch({ session, projection: { name }, fold }: Rebuilding, batch: readonly FoldedOutcome[]): Promise<number> {
   await foldInto({ name, fold, batch, query: session.query });
-  return to;
+  return extentOf(batch).end;
 }
 
 /** The outcomes from `from` to before `target`, in batches. */
@@ -130,18 +125,16 @@ async function* batches({ log, limits = LIMITS }: Rebuilding, from: number, targ
   }
 }
 
-/** In one transaction, at the live worker's checkpoint, while that one waits: the last outcomes, the comparison, the swap. */
+/** In one transaction, at the checkpoint, while the live worker waits: the last outcomes, the comparison, the swap. */
 async function compareAndSwap(rebuilding: Rebuilding, filled: number): Promise<Rebuilt> {
   const { session, shadow, projection } = rebuilding;
   const { name, version } = projection;
-  await session.run(`begin; ${LIVE.lock(name)}`);
-  const live = await liveCheckpoint(session, projection);
-  const comparable = live.version === version;
-  const position = comparable ? live.position : filled;
+  await session.run(`begin; ${LIVE.lock}`);
+  const { position, version: found } = await liveState(session, projection);
   if (position < filled) throw new Error(`the live ${name} went back from ${filled} to ${position} meanwhile: start the rebuild again`);
   for await (const batch of batches(rebuilding, filled, position)) await foldBatch(rebuilding, batch);
   const tables = tableNames(projection);
-  const differingRows = comparable ? await countDifferences(session, shadow, tables) : null;
+  const differingRows = found === version ? await countDifferences(session, shadow, tables) : null;
   await session.run(`set local lock_timeout = '${LOCK_TIMEOUT}'; select pg_advisory_xact_lock(${START_LOCK})`);
   for (const table of tables) {
     await session.run(`
@@ -149,7 +142,7 @@ async function compareAndSwap(rebuilding: Rebuilding, filled: number): Promise<R
       alter table ${shadow}.${table} set schema ${READ_MODELS}`);
   }
   await session.run(`
-    ${LIVE.set({ name, version, position })};
+    ${LIVE.join({ name, version })};
     drop schema ${shadow} cascade;
     ${grants(READ_MODELS)};
     select pg_notify('${READ_MODELS}', '');
@@ -173,9 +166,8 @@ async function countDifferences(session: Session, shadow: string, tables: readon
   return rows;
 }
 
-async function liveCheckpoint(session: Session, { name }: Projection): Promise<Pick<Checkpoint, 'version' | 'position'>> {
-  const [version, position] = soleRow(await session.query<[number, string]>({
-    name: 'live_checkpoint', text: LIVE.read,
-  }, [name]));
-  return { version, position: Number(position) };
+/** The live tables' version, undefined without tables, and the checkpoint. */
+async function liveState({ query }: Session, { name }: Projection): Promise<{ readonly version: number | undefined; readonly position: number }> {
+  const [versions, { position }] = await Promise.all([readVersions(query), readCheckpoint(query)]);
+  return { version: versions.get(name), position };
 }

@@ -5,6 +5,7 @@
 import { failureOf, type Role } from '../engine/running-role.js';
 import { reading } from '../engine/state-table.js';
 import { orAborted } from '../engine/waiting.js';
+import { projections as readModels } from './catalogue.js';
 import { projectionState } from './role-state.js';
 import type { ProjectionThread } from './thread/thread.js';
 
@@ -24,8 +25,11 @@ export const projections: Role<ProjectionsPorts> = {
       await thread.stop();
       throw error;
     });
-    const models = () => [...thread.positions]
-      .map(([name, position]) => ({ name, position, lag: Math.max(0, logLength() - position) }));
+    const models = () => {
+      const { position } = thread;
+      if (position === undefined) return [];
+      return readModels.map(({ name }) => ({ name, position, lag: Math.max(0, logLength() - position) }));
+    };
     return {
       failed: failureOf(thread.ended), stop: () => thread.stop(),
       state: [reading(projectionState, models)],

@@ -1,9 +1,9 @@
-/** The projection worker: follows the outcomes and updates the read models. A batch's rows and checkpoints are one transaction. */
+/** The projection worker: follows the outcomes and updates the read models. A batch's rows and the checkpoint are one transaction. */
 import { LogUnavailable, type Log } from '../engine/log/log.js';
 import { startReactor } from '../engine/reactor.js';
 import type { Report } from '../engine/report.js';
 import type { Backoff } from '../engine/waiting.js';
-import { advance, checkpointOf, readCheckpoints, stepTo, type Checkpoints } from './checkpoint.js';
+import { advance, readCheckpoint, readVersions, type Checkpoint } from './checkpoint.js';
 import { DatabaseUnavailable, openSession, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
 import { openInbox, type BatchLimits, type Inbox } from './inbox.js';
@@ -34,25 +34,24 @@ export interface RunOptions {
   readonly report: Report;
 }
 
-/** How far the read models are. Reported when a worker has read the checkpoints, and after each committed batch. */
+/** How far the read models are. Reported when a worker has read the checkpoint, and after each committed batch. */
 export interface Progress {
-  /** The next position of the projection that is furthest behind. */
+  /** The position of the next outcome to fold. */
   readonly position: number;
-  readonly positions: ReadonlyMap<string, number>;
-  /** The number of outcomes in the batch; 0 when the worker has just read the checkpoints. */
+  /** The number of outcomes in the batch; 0 when the worker has just read the checkpoint. */
   readonly outcomes: number;
 }
 
 export interface ProjectionRun {
   /** Resolves when the signal has aborted. Rejects when the worker must not continue: UnreadableOutcome, BrokenSequence, a defect. */
   readonly done: Promise<void>;
-  /** The next position of the projection that is furthest behind; 0 until the checkpoints have been read. */
+  /** The position of the next outcome to fold; 0 until the checkpoint has been read. */
   position(): number;
-  /** The number of outcomes in the log that the projection furthest behind has not folded. Throws LogUnavailable. */
+  /** The number of outcomes in the log that the read models do not include. Throws LogUnavailable. */
   lag(): Promise<number>;
 }
 
-/** Another worker or a rebuild has moved a checkpoint. This worker pauses and reads the checkpoints again. */
+/** Another worker or a rebuild has written the checkpoint. This worker pauses and reads it again. */
 class Overtaken extends Error {
   constructor() {
     super('another worker or a rebuild has folded these outcomes');
@@ -60,10 +59,10 @@ class Overtaken extends Error {
   }
 }
 
-/** The tables have a newer version than this program. It must not write them. */
+/** The tables have a newer version than this program, or one that it does not know. It must not write them. */
 export class NewerReadModels extends Error {
-  constructor(name: string, stored: number, known: number) {
-    super(`read model ${name} has version ${stored}, but this program makes version ${known}: run the newer program`);
+  constructor(name: string, stored: number, known: number | undefined) {
+    super(`read model ${name} has version ${stored}, but this program makes ${known === undefined ? 'no such one' : `version ${known}`}: run the newer program`);
     this.name = 'NewerReadModels';
   }
 }
@@ -85,19 +84,18 @@ interface RunningWorker {
  * batch. A projection whose tables have an older version is rebuilt first; until then the old rows are served.
  */
 export function runProjections(options: RunOptions): ProjectionRun {
-  const { log, projections, signal, report, backoff = BACKOFF } = options;
-  let checkpoints: Checkpoints = new Map();
-  const position = () => lowest(projections, checkpoints);
-  const reached = (after: Checkpoints, outcomes: number) => {
-    checkpoints = after;
-    const positions = new Map(projections.map(({ name }) => [name, checkpointOf(checkpoints, name).position]));
-    options.onProgress?.({ position: position(), positions, outcomes });
+  const { log, signal, report, backoff = BACKOFF } = options;
+  let checkpoint: Checkpoint = { position: 0, writer: '' };
+  const position = () => checkpoint.position;
+  const reached = (after: Checkpoint, outcomes: number) => {
+    checkpoint = after;
+    options.onProgress?.({ position: position(), outcomes });
   };
   const { done } = startReactor<RunningWorker>({
     hold: () => openWorker(options, (read) => { reached(read, 0); }),
     async round({ session, folds, inbox }) {
       const batch = await inbox.take();
-      if (batch.length > 0) reached(await writeBatch({ session, folds, checkpoints, batch }), batch.length);
+      if (batch.length > 0) reached(await writeBatch({ session, folds, checkpoint, batch }), batch.length);
     },
     async release({ session, inbox }) {
       await session.close();
@@ -112,65 +110,65 @@ export function runProjections(options: RunOptions): ProjectionRun {
   return { done, position, lag: async () => Math.max(0, await log.length('outcomes') - position()) };
 }
 
-/** Opens a connection, on which the tables are ready and everything goes on from the checkpoints. */
-async function openWorker(options: RunOptions, read: (checkpoints: Checkpoints) => void): Promise<RunningWorker> {
+/** Opens a connection, on which the tables are ready and everything goes on from the checkpoint. */
+async function openWorker(options: RunOptions, read: (checkpoint: Checkpoint) => void): Promise<RunningWorker> {
   const { url, log, projections, signal, limits = LIMITS, freshnessMs = FRESHNESS_MS, open = openSession } = options;
   const session = await open(url, READ_MODELS);
   try {
     await prepare(session, options);
-    const checkpoints = await readCheckpoints(session.query);
-    read(checkpoints);
-    await checkSameLog({ log, checkpoints, query: session.query });
+    const checkpoint = await readCheckpoint(session.query);
+    const { position } = checkpoint;
+    read(checkpoint);
+    await checkSameLog({ log, position, hasOrders: projections.some(({ name }) => name === 'orders'), query: session.query });
     const folds = projections.map((projection) => ({ name: projection.name, fold: projection.start() }));
-    return { session, folds, inbox: openInbox({ log, from: lowest(projections, checkpoints), limits, restMs: freshnessMs, signal }) };
+    return { session, folds, inbox: openInbox({ log, from: position, limits, restMs: freshnessMs, signal }) };
   } catch (error) {
     await session.close();
     throw error;
   }
 }
 
-/** Creates missing tables and rebuilds tables of an older version. Throws NewerReadModels. */
+/** Creates missing tables; builds those of a new read model, or of an older version, up to the checkpoint. Throws NewerReadModels. */
 async function prepare(session: Session, options: RunOptions): Promise<void> {
   const { url, log, projections, signal, open, report } = options;
   await createReadModels({ session, schema: READ_MODELS, projections });
   for (const denied of await grantReader(session, READ_MODELS)) report('warn', denied);
-  const stored = await readCheckpoints(session.query);
+  const stored = await readVersions(session.query);
+  const known = new Map(projections.map(({ name, version }) => [name, version]));
+  for (const [name, found] of stored) {
+    const version = known.get(name);
+    if (version === undefined || found > version) throw new NewerReadModels(name, found, version);
+  }
   for (const projection of projections) {
     const { name, version } = projection;
-    const found = checkpointOf(stored, name).version;
-    if (found > version) throw new NewerReadModels(name, found, version);
+    const found = stored.get(name);
     if (found === version) continue;
-    report('info', `read model ${name} has version ${found}, but this program makes version ${version}: rebuilding it`);
+    report('info', found === undefined
+      ? `read model ${name} is new: building it`
+      : `read model ${name} has version ${found}, but this program makes version ${version}: rebuilding it`);
     await rebuild({ url, log, projection, signal, ...open && { open }, onlyIfOlder: true });
   }
 }
 
 /**
- * Writes a batch to every projection that has not folded it, and the checkpoints, in one transaction. Returns the new checkpoints.
- * Throws Overtaken, ProjectionFailed, and DatabaseUnavailable; then only the checkpoints tell whether the batch was committed.
+ * Writes a batch to every projection, and moves the checkpoint, in one transaction. Returns the new checkpoint. Throws Overtaken, ProjectionFailed,
+ * and DatabaseUnavailable; then only the checkpoint tells whether the batch was committed.
  */
-async function writeBatch({ session, folds, checkpoints, batch }: {
+async function writeBatch({ session, folds, checkpoint, batch }: {
   session: Session;
   folds: readonly { readonly name: string; readonly fold: Fold }[];
-  checkpoints: Checkpoints;
+  checkpoint: Checkpoint;
   batch: readonly FoldedOutcome[];
-}): Promise<Checkpoints> {
-  const { first, end, at } = extentOf(batch);
-  const due = folds.map(({ name, fold }) => ({ name, fold, ...checkpointOf(checkpoints, name) })).filter(({ position }) => position < end);
-  const { moves, after } = stepTo(end, due.map(({ name }) => name), checkpoints);
-  // All statements are sent at once, in this order. Errors of the folds count only if the checkpoints were as expected.
+}): Promise<Checkpoint> {
+  const { end, at } = extentOf(batch);
+  // All statements are sent at once, in this order. Errors of the folds count only if the checkpoint was as expected.
   const begun = session.run('begin');
-  const advanced = advance(moves, session.query, { position: end - 1, at });
-  const folded = Promise.all(due.map(({ name, fold, position }) => (
-    foldInto({ name, fold, batch: position <= first ? batch : batch.slice(position - first), query: session.query }))));
+  const advanced = advance({ from: checkpoint, to: end, at }, session.query);
+  const folded = Promise.all(folds.map(({ name, fold }) => foldInto({ name, fold, batch, query: session.query })));
   folded.catch(() => undefined);
-  const [writer] = await Promise.all([advanced, begun]);
-  if (writer === undefined) throw new Overtaken();
+  const [after] = await Promise.all([advanced, begun]);
+  if (after === undefined) throw new Overtaken();
   await folded;
   await session.run('commit');
-  return after(writer);
-}
-
-function lowest(projections: readonly Projection[], checkpoints: Checkpoints): number {
-  return projections.reduce((least, { name }) => Math.min(least, checkpoints.get(name)?.position ?? 0), Infinity);
+  return after;
 }

@@ -4,7 +4,6 @@
  */
 import type { Log } from '../engine/log/log.js';
 import { decodeOutcome } from '../engine/records/codec.js';
-import { checkpointOf, type Checkpoints } from './checkpoint.js';
 import type { Query } from './projection.js';
 import { READ_MODELS } from './schema.js';
 
@@ -23,18 +22,19 @@ export class ForeignReadModels extends Error {
 const NEWEST_ORDER = { name: 'newest_order', text: 'select number, order_hash from orders order by number desc limit 1' };
 
 /**
- * Throws ForeignReadModels when a checkpoint is beyond the log's end, or when the log does not accept the newest order
- * of the read models where they have it. Throws LogUnavailable.
+ * Throws ForeignReadModels when the checkpoint is beyond the log's end, or when the log does not accept the newest order
+ * of the read models, if they have orders, where they have it. Throws LogUnavailable.
  */
-export async function checkSameLog({ log, checkpoints, query }: {
+export async function checkSameLog({ log, position, hasOrders, query }: {
   log: Log;
-  checkpoints: Checkpoints;
+  /** Of the checkpoint. */
+  position: number;
+  hasOrders: boolean;
   query: Query;
 }): Promise<void> {
-  const furthest = Math.max(...[...checkpoints.values()].map(({ position }) => position));
   const length = await log.length('outcomes');
-  if (furthest > length) throw new ForeignReadModels(`${furthest} outcomes, but the log has ${length}`);
-  if (!checkpoints.has('orders') || checkpointOf(checkpoints, 'orders').position === 0) return;
+  if (position > length) throw new ForeignReadModels(`${position} outcomes, but the log has ${length}`);
+  if (!hasOrders) return;
   const [row] = await query<[string, Buffer]>(NEWEST_ORDER, []);
   if (row === undefined) return;
   const [number, hash] = [Number(row[0]), `0x${row[1].toString('hex')}`];

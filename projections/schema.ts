@@ -3,7 +3,7 @@
  */
 import { sqlState, type Session } from './database.js';
 import type { Projection } from './projection.js';
-import { checkpointTable, readCheckpoints } from './checkpoint.js';
+import { checkpointTables, readCheckpoint, readVersions } from './checkpoint.js';
 
 /** The schema of the live tables. */
 export const READ_MODELS = 'read_models';
@@ -15,20 +15,20 @@ export const READER = 'query_reader';
 export const START_LOCK = 7_203_914_460_221;
 
 /**
- * Creates the schema, the checkpoint table and the projections' tables where they are missing. The session's search
- * path must be `schema`.
+ * Creates the schema, the tables of the checkpoint and, before the first outcome is folded, those of the projections. A projection that comes later
+ * is built by a rebuild, up to the checkpoint. The session's search path must be `schema`.
  */
 export async function createReadModels({ session, schema, projections }: {
   session: Session; schema: string; projections: readonly Projection[];
 }): Promise<void> {
   await session.run('begin');
   await session.run(`select pg_advisory_xact_lock(${START_LOCK})`);
-  await session.run(`create schema if not exists ${schema}; ${checkpointTable}`);
-  const known = await readCheckpoints(session.query);
-  for (const { name, version, tables } of projections) {
+  await session.run(`create schema if not exists ${schema}; ${checkpointTables}`);
+  const [{ position }, known] = await Promise.all([readCheckpoint(session.query), readVersions(session.query)]);
+  for (const { name, version, tables } of position > 0 ? [] : projections) {
     if (known.has(name)) continue;
     for (const table of tables) await session.run(table);
-    await session.run(`insert into projection values ('${name}', ${version}, 0)`);
+    await session.run(`insert into projection values ('${name}', ${version})`);
   }
   await session.run('commit');
 }

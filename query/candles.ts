@@ -11,7 +11,7 @@ import { asset, AssetPrice, requireAsset, type Assets } from './asset.js';
 import type { Database } from './database.js';
 import { cursor, keyAfter, NextCursor, page } from './paging.js';
 import { ofMarket, read, type SharedReads } from './reading.js';
-import { bytes, hex, jsonArray, jsonObject, positionOf, timeOf, type Answer, type Statement } from './statement.js';
+import { bytes, hex, jsonArray, jsonObject, positionOf, INCLUDED_TIME, type Answer, type Statement } from './statement.js';
 
 /** The lengths of candles in seconds, by their names in requests. */
 export const INTERVALS = { '1m': 60, '5m': 300, '15m': 900, '1h': 3_600, '1d': 86_400 } as const;
@@ -40,10 +40,11 @@ const OF_MARKET: Statement = {
   name: 'candles_of_market',
   text: `
     with unsettled as materialized (
-      select number, at_ms from trades where market_id = $1 and settlement < 2 order by number limit 1
+      select number, at_ms from trades where number = (
+        select number from unsettled_trades where market_id = $1 order by number limit 1)
     ), page as materialized (
       select start, open, high, low, close, volume, trades,
-        (start + $4::integer) * 1000 <= ${timeOf('trades')}
+        (start + $4::integer) * 1000 <= ${INCLUDED_TIME}
           and last_fill < coalesce((select number from unsettled), ${Number.MAX_SAFE_INTEGER}) as closed
       from candles
       where ${between('series', '(select first_fill * 2 + $2::smallint from market_volumes where market_id = $1)')}
@@ -52,7 +53,7 @@ const OF_MARKET: Statement = {
       select ${hex('market_id')} as "marketId", $2::smallint as outcome, $3::text as interval, ${candles()} as candles,
         (select count(*) from page) as count
       from markets where market_id = $1`)} as body, ${lastStart()} as last,
-      $8::boolean and least(${timeOf('trades')}, (select at_ms from unsettled)) >= ${endOfPage()} as closed,
+      $8::boolean and least(${INCLUDED_TIME}, (select at_ms from unsettled)) >= ${endOfPage()} as closed,
       ${positionOf(['markets', 'trades'])} as position`,
 };
 
@@ -145,7 +146,7 @@ export const getCandles = defineEndpoint({
   description: `${CANDLE_TEXT} A trade that the chain refuses leaves its candle, so a candle is closed only once its trades are settled.`,
   parameters: {
     ...ofMarket.parameters,
-    outcome: inQuery('outcome', kind.withDefault(kind.outcome, YES), { description: 'YES or 0, NO or 1. YES without this parameter.', example: 'YES' }),
+    outcome: inQuery('outcome', kind.withDefault(kind.outcome, YES, 'YES'), { description: 'YES without this parameter.', example: 'YES' }),
     ...pageParameters,
   },
   answer: {

@@ -1,8 +1,9 @@
 /** The query API's access to the read models: a pool of read-only Postgres sessions, and waiting for a log position. */
 import pg from 'pg';
+import { soleRow, withSettings } from '../engine/log/postgres/connection.js';
 import { RequestError } from '../engine/records/errors.js';
 import { followPositions, type Patience } from './following.js';
-import { positionOf, soleRow, type RowSource, type Statement } from './statement.js';
+import { positionOf, PROJECTIONS, type RowSource, type Statement } from './statement.js';
 
 export interface Database extends RowSource {
   /** The last log position that every read model includes; -1 while one of them is empty. */
@@ -34,11 +35,7 @@ export interface ReadModelOptions {
 /** The role that may only read the read models. Sessions use it if the URL's user may take it. */
 const READER = 'query_reader';
 
-const READ_MODELS: Statement = {
-  name: 'read_models_position',
-  text: `select ${positionOf(['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims', 'prices', 'quick_markets'])}
-    as position`,
-};
+const READ_MODELS: Statement = { name: 'read_models_position', text: `select ${positionOf(PROJECTIONS)} as position` };
 
 /**
  * SQLSTATEs of temporary errors: resources, statement timeout and shutdown, connection, tables not created yet, and
@@ -84,7 +81,7 @@ export async function openReadModels({
     } catch (error) {
       if (error instanceof pg.DatabaseError && !PASSING.test(error.code ?? '')) throw error;
       onError(error as Error);
-      throw new RequestError('unavailable', 'the read models');
+      throw new RequestError('unavailable', 'the read models cannot be reached');
     }
   };
   const position = async () => Number(soleRow(await rows<{ position: string }>(READ_MODELS, [])).position);
@@ -112,12 +109,4 @@ async function mayBeReader(url: string): Promise<boolean> {
   } finally {
     await client.end();
   }
-}
-
-/** The URL with session settings added to its start-up options, so that every session has them from the start. */
-function withSettings(url: string, settings: readonly string[]): string {
-  const target = new URL(url);
-  const given = target.searchParams.get('options');
-  target.searchParams.set('options', [...given === null ? [] : [given], ...settings.map((setting) => `-c ${setting}`)].join(' '));
-  return target.href;
 }

@@ -2,7 +2,7 @@
 import { getCandles, getPriceCandles } from './candles.js';
 import { listFailedClaims, listPendingClaims } from './claims.js';
 import { listEvents } from './history/list-events.js';
-import { getPlatformStats, getMarketStats, listMarkets } from './markets.js';
+import { getMarket, getPlatformStats, getMarketStats, listMarkets } from './markets.js';
 import { getOrder } from './orders/order.js';
 import { getOrderbook } from './orders/orderbook.js';
 import { listOrders, listUserOrders } from './orders/orders.js';
@@ -22,7 +22,7 @@ export const readEndpoints = [
   getOrderbook, listOrders, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
   listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement,
   listPendingClaims, listFailedClaims, listEvents, getQuickMarket, listQuickMarkets, getPrice, listPrices, streamPrices,
-  getCandles, getPriceCandles, getTicker, getStream, openWebSocket,
+  getCandles, getPriceCandles, getTicker, getStream, openWebSocket, getMarket,
 ] as const;
 
 /** Role `api`: an order, which the replica knows before the read models do. */

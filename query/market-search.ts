@@ -21,6 +21,8 @@ export const MARKET_FIELDS = `
   ${hex('market_id')} as id, question, description, category, ${hex('contract_address')} as "contractAddress", ${hex('maker')} as maker,
   expiration, chain_id as "chainId", resolved, coalesce(ask.price, 0) as "bestAskPrice", created_at_ms / 1000 as "createdAt",
   case when yes_token is not null then ${hex('market_id')} end as "conditionId", yes_token::text as "yesTokenId", no_token::text as "noTokenId"`;
+/** SQL: the market's state. */
+export const MARKET_STATE = `(array['${MARKET_STATES.join(`', '`)}'])[state + 1] as state`;
 export const BEST_YES_ASK = `left join lateral (
   select price from levels
   where levels.market_id = markets.market_id and outcome = ${YES} and side = ${SELL} order by price limit 1) ask on true`;
@@ -37,8 +39,8 @@ export const MarketEntry = field.answer('Market', {
   conditionId: field.orNull(field.Bytes32, `Condition of the conditional tokens, for splitPosition, mergePositions and redeemPositions; ${WITHOUT_CHAIN}`),
   yesTokenId: field.orNull(TokenId, `ERC-1155 id of the YES shares; ${WITHOUT_CHAIN}`),
   noTokenId: field.orNull(TokenId, `ERC-1155 id of the NO shares; ${WITHOUT_CHAIN}`),
-  state: Type.Optional(field.oneOf(MARKET_STATES, 'Only in a page.')),
-  totalVolume: Type.Optional(field.amount('Only in a page: stablecoin traded since the start')),
+  state: Type.Optional(field.oneOf(MARKET_STATES, 'Only in a page, and of one market.')),
+  totalVolume: Type.Optional(field.amount('Only in a page, and of one market: stablecoin traded since the start')),
 });
 export const exampleEntry = {
   id: example.marketId, question: example.question, description: 'Resolves YES if the figure is reached before the year ends.', category: 'defi',
@@ -122,7 +124,7 @@ function statementOf(
     )
     select ${jsonObject(`
       select ${jsonArray(`
-        select ${MARKET_FIELDS}, (array['${MARKET_STATES.join(`', '`)}'])[state + 1] as state, totals.volume as "totalVolume"
+        select ${MARKET_FIELDS}, ${MARKET_STATE}, totals.volume as "totalVolume"
         from page cross join lateral (select * from markets where markets.number = page.number limit 1) markets ${BEST_YES_ASK}
           left join lateral (select volume from market_volumes where market_volumes.market_id = markets.market_id) totals on true
         order by place`)} as markets, (select count(*) from page) as count`)} as body,
@@ -139,8 +141,7 @@ function conditionOfState(state: MarketSearch['state'], given: (value: unknown) 
 function beginningsOf(query: string): string {
   const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu);
   if (words !== null) return words.map((word) => `'${word}':*`).join(' & ');
-  const message = 'words of the question, with letters or digits';
-  throw new RequestError('invalid_request', `query: ${message}`, [{ field: '/query', message }]);
+  throw new RequestError('invalid_request', '', [{ field: '/query', message: 'has words of the question, with letters or digits' }]);
 }
 
 export const marketSearchParameters = {

@@ -7,7 +7,7 @@ import * as example from '../service/api/examples.js';
 import * as parameter from '../service/api/parameters.js';
 import type { MarketReference } from '../service/api/request-fields.js';
 import type { Database } from './database.js';
-import { BEST_YES_ASK, exampleEntry, MARKET_FIELDS, MarketEntry, marketSearchParameters, searchMarkets, type MarketSearch } from './market-search.js';
+import { BEST_YES_ASK, exampleEntry, MARKET_FIELDS, MARKET_STATE, MarketEntry, marketSearchParameters, searchMarkets, type MarketSearch } from './market-search.js';
 import { NextCursor } from './paging.js';
 import { ofMarket, read, wholeSecond, type SharedReads } from './reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from './statement.js';
@@ -21,6 +21,12 @@ const listing = answering('markets', ['markets', 'orders'], jsonObject(`
     where kind = 'standard' and not resolved and ($1::bigint is null or chain_id = $1)
     order by number desc`)} as markets)
   select markets, json_array_length(markets) as count from listed`));
+
+const single = answering('market', ['markets', 'orders', 'trades'], jsonObject(`
+  select ${MARKET_FIELDS}, ${MARKET_STATE}, coalesce(totals.volume, 0) as "totalVolume"
+  from markets ${BEST_YES_ASK} left join lateral (
+    select volume from market_volumes where market_volumes.market_id = markets.market_id) totals on true
+  where markets.market_id = $1`));
 
 /** The window starts after $2 (milliseconds). Whole minutes are summed from `minute_volumes`, the first, partial minute from `trades`. */
 const statistics = answering('stats_of_market', ['markets', 'trades'], jsonObject(`
@@ -62,6 +68,11 @@ export async function marketIdOf(db: Database, market: MarketReference): Promise
  */
 export function markets(db: Database, { chainId }: { chainId?: number | undefined }): Promise<Answer> {
   return answer(db, listing, [chainId ?? null]);
+}
+
+/** `GET /markets/{marketId}`: an entry as in a page of markets. Throws RequestError `unknown_market`. */
+export function market(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
+  return answer(db, single, [bytes(marketId)], 'unknown_market');
 }
 
 /**
@@ -122,6 +133,16 @@ export const listMarkets = defineEndpoint({
   return ({ chainId, ...search }) => (
     Object.values(search).every((each) => each === undefined) ? all({ chainId }) : found({ chainId, ...search }));
 });
+
+export const getMarket = defineEndpoint({
+  ...ofMarket,
+  id: 'getMarket', path: '/api/v1/markets/{marketId}', summary: 'One market',
+  description: 'Any market: standard or quick, resolved or not. With `state` and `totalVolume`, as in a page of markets.',
+  answer: {
+    description: 'The market.', schema: MarketEntry,
+    examples: { open: { ...exampleEntry, state: 'open', totalVolume: 81_500_000 } },
+  },
+}, ({ db, share }: SharedReads) => share('market', ['markets', 'orders', 'trades'], (asked: { marketId: string }) => market(db, asked)));
 
 const chainTotals = field.answer('ChainTotals', {
   chainId: field.ChainId, totalVolume: field.amount('Stablecoin traded since the start'), totalTrades: field.integer('Number of trades since the start.'),

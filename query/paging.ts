@@ -3,7 +3,8 @@ import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 import { Type } from '../engine/records/schema-types.js';
 import { inQuery } from '../service/api/parameter.js';
 import * as kind from '../service/api/request-fields.js';
-import { soleRow, type Answer, type Page, type RowSource, type Statement } from './statement.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import type { Answer, Page, RowSource, Statement } from './statement.js';
 
 /** The values by which a list is sorted, of the last entry of a page. Amounts beyond 2^53 are decimal text, ids hex text. */
 export type PageKey = readonly (string | number | null)[];
@@ -18,7 +19,7 @@ const PARTS: Readonly<Record<KeyPart, (value: unknown) => boolean>> = {
   none: (value) => value === null || PARTS.number(value),
 };
 
-const WHAT_TO_DO = 'send `nextCursor` of the page before unchanged, with the same other parameters, or leave it out for the first page';
+const NO_CURSOR = 'is not a cursor of this list; send `nextCursor` of the page before unchanged, with the same other parameters, or leave it out for the first page';
 
 /** The parameter; its text is checked by `keyAfter`, which knows the list. */
 export const cursor = inQuery('cursor', kind.optional(kind.text(Type.String({ pattern: '^[A-Za-z0-9_-]{1,400}$' }))), {
@@ -61,7 +62,7 @@ export function keyAfter(list: string, parts: readonly KeyPart[], text: string |
   if (text === undefined) return undefined;
   const [of, ...key] = contentOf(text);
   if (of === list && key.length === parts.length && parts.every((part, i) => PARTS[part](key[i]))) return key as PageKey;
-  throw new RequestError('invalid_request', `cursor: ${WHAT_TO_DO}`, [{ field: '/cursor', message: WHAT_TO_DO }]);
+  throw new RequestError('invalid_request', '', [{ field: '/cursor', message: NO_CURSOR }]);
 }
 
 function contentOf(text: string): readonly unknown[] {

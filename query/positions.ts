@@ -1,6 +1,7 @@
 /** Holdings: a user's YES and NO shares in one market or in all markets of a chain, and a market's largest holders. */
 import { Type } from '../engine/records/schema-types.js';
 import * as field from '../engine/records/answer-fields.js';
+import { AnyCaseAddress } from '../engine/records/fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import { inPath, inQuery } from '../service/api/parameter.js';
@@ -10,7 +11,8 @@ import * as kind from '../service/api/request-fields.js';
 import type { Database } from './database.js';
 import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from './paging.js';
 import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, soleRow, type Answer, type Statement } from './statement.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
 /** How many of the largest holders `GET /holders/{marketId}` lists. */
 const HOLDER_ENTRIES = 10;
@@ -206,8 +208,8 @@ export const getPosition = defineEndpoint({
   id: 'getPosition', path: '/api/v1/positions/{marketAddress}', summary: 'A user\'s position in one market',
   description: 'Costs are average costs. Without a position, the answer has only `yesShares` and `noShares`, both 0.',
   parameters: {
-    market: inPath('marketAddress', kind.marketReference, {
-      description: 'The address of the market\'s contract, or the market identifier.', example: example.contractAddress,
+    market: inPath('marketAddress', kind.marketReference(AnyCaseAddress), {
+      description: 'The address of the market\'s contract.', example: example.contractAddress,
     }),
     user: inQuery('user', kind.address, { description: 'Owner of the position.', example: example.alice }),
   },

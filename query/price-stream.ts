@@ -53,7 +53,7 @@ export function createPriceStreams(feed: PriceFeed, places: Places): PriceStream
 }
 
 export const streamPrices = defineEndpoint({
-  ...read, tag: 'Prices',
+  ...read, tag: 'Streams',
   id: 'streamPrices', path: '/api/v1/prices/{asset}/stream', summary: 'The prices of an asset as they come',
   description: 'Server-sent events, for `EventSource`. The newest price is sent at once, then each new one. An event is unnamed; its `id` is a log position, and its '
     + '`data` is JSON as described. Comments keep a quiet stream open. After a lost connection, `EventSource` sends the last id by itself and gets what it missed, of '

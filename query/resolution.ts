@@ -6,7 +6,8 @@ import { defineEndpoint } from '../service/api/endpoint.js';
 import * as example from '../service/api/examples.js';
 import type { Database } from './database.js';
 import { ofMarket, type Reads } from './reading.js';
-import { bytes, hex, jsonObject, positionOf, soleRow, type Answer, type Statement } from './statement.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import { bytes, hex, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
 /** An expired market that is neither resolved nor has an assertion: what can become of it, the chain tells. */
 export interface Unresolved {

@@ -23,23 +23,27 @@ const isoTime = (column: string) =>
 
 const parties = `${hex('buyer')} as "buyerAddress", ${hex('seller')} as "sellerAddress", size as "fillSize", price as "fillPrice"`;
 
-/** SQL: a trade with its place in its current transaction. A transaction without a SettlementSubmitted has no places. */
-const placed = 'trades left join submissions on submissions.tx_hash = trades.tx_hash and fill = number';
+/** SQL: each trade that `found` names, with its place in its current transaction. A transaction without a SettlementSubmitted has no places. */
+const placed = (found: string) => (
+  `${found} join trades on trades.number = found left join submissions on submissions.tx_hash = trades.tx_hash and fill = trades.number`);
 
 const pending = listing({
-  name: 'pending_trades', projections: ['trades'], from: placed, answered: 'pendingTrades', key: 'number', order: 'asc',
+  name: 'pending_trades', projections: ['trades'], from: placed('(select number as found from unsettled_trades) unsettled'),
+  answered: 'pendingTrades', key: 'number', order: 'asc',
   item: `${hex('market_id')} as "marketId", ${transactionHash('trades.tx_hash')} as "txHash", ${parties},
     ${isoTime('trades.at_ms')} as timestamp, coalesce(batch_size > 1, false) as "isBatch", coalesce(batch_index, 0) as "batchIndex",
     number as fill, outcome, ${settlementStatus('settlement')} as "settlementStatus"`,
-  filter: 'settlement < 2 and number > coalesce($2::bigint, -1)', sort: 'number',
+  filter: 'found > coalesce($2::bigint, -1)', sort: 'found',
 });
 
 const failed = listing({
-  name: 'failed_trades', projections: ['trades'], from: placed, answered: 'failedTrades', key: 'settled_position', order: 'desc',
+  name: 'failed_trades', projections: ['trades'],
+  from: placed('(select number as found, settled_at_ms as failed_at_ms, settled_position as failed_position from failed_trades) failed'),
+  answered: 'failedTrades', key: 'settled_position', order: 'desc',
   item: `${hex('market_id')} as "marketId", ${transactionHash('trades.tx_hash')} as "txHash", ${parties}, failure_reason as reason,
     ${isoTime('settled_at_ms')} as timestamp, coalesce(batch_index, 0) as "batchIndex", number as fill, outcome`,
-  filter: `settlement = 3 and settled_at_ms > $3::bigint and settled_position < coalesce($2::bigint, ${Number.MAX_SAFE_INTEGER})`,
-  sort: 'settled_at_ms desc, settled_position desc',
+  filter: `failed_at_ms > $3::bigint and failed_position < coalesce($2::bigint, ${Number.MAX_SAFE_INTEGER})`,
+  sort: 'failed_at_ms desc, failed_position desc',
 });
 
 /**
@@ -53,7 +57,7 @@ const ofTransaction: Statement = answering('settlement_of_transaction', ['trades
     from submissions join trades on number = fill where submissions.tx_hash = $1
     union all
     select trades.*, trades.tx_hash, row_number() over (order by number) - 1, count(*) over (), null
-    from trades where tx_hash = $1 and not exists (select from submissions where submissions.tx_hash = $1 and fill = number)
+    from unannounced_settlements unannounced join trades on number = fill where unannounced.tx_hash = $1
   ), shown as (
     select *, row_number() over (order by batch_index, number) as place, ${settlementStatus('settlement')} as status,
       case when transaction <> $1 then ${hex('transaction')} end as replaced_by,

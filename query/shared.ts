@@ -6,14 +6,15 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Reply } from '../service/api/endpoint.js';
-import { positionOf, soleRow, type Answer, type Projection, type RowSource, type Statement } from './statement.js';
+import { soleRow } from '../engine/log/postgres/connection.js';
+import { positionOf, type Answer, type ProjectionName, type RowSource, type Statement } from './statement.js';
 
 /**
  * The same read with shared answers. `id` names it, and `projections` are those that it reads: an answer is shared
  * until one of them has gone on. The answer depends on nothing but them and the parameters.
  */
 export type Share = <Params>(
-  id: string, projections: readonly Projection[], read: (params: Params) => Promise<Answer>,
+  id: string, projections: readonly ProjectionName[], read: (params: Params) => Promise<Answer>,
 ) => (params: Params) => Promise<Reply>;
 
 /** Answers are kept up to this many bytes, the ones last used; a larger one is shared by those who wait for it. */
@@ -62,7 +63,7 @@ export function createShare(db: RowSource, { mostBytes = MOST_BYTES }: { readonl
     }
   };
 
-  return <Params>(id: string, projections: readonly Projection[], read: (params: Params) => Promise<Answer>) => {
+  return <Params>(id: string, projections: readonly ProjectionName[], read: (params: Params) => Promise<Answer>) => {
     const current = createCurrent(db, projections);
     return async (params: Params) => {
       const key = JSON.stringify([id, params]);
@@ -90,7 +91,7 @@ export function createShare(db: RowSource, { mostBytes = MOST_BYTES }: { readonl
 /**
  * The last log position that the projections include; of those who ask meanwhile, all get the next one that is read.
  */
-function createCurrent(db: RowSource, projections: readonly Projection[]): () => Promise<number> {
+function createCurrent(db: RowSource, projections: readonly ProjectionName[]): () => Promise<number> {
   const statement: Statement = { name: `position_of_${projections.join('_')}`, text: `select ${positionOf(projections)} as position` };
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<number> | undefined;

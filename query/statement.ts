@@ -1,4 +1,5 @@
 /** The parts of every read: one named statement that returns the finished JSON text and the last log position that the text includes. */
+import { soleRow } from '../engine/log/postgres/connection.js';
 import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 
 /** An answer: the JSON text, and the last log position that it includes (-1 while the read model is empty). */
@@ -23,35 +24,24 @@ export interface RowSource {
   rows<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
 }
 
-/** The row of a statement that always returns one. */
-export function soleRow<Row>(rows: readonly Row[]): Row {
-  const [row] = rows;
-  if (row === undefined) throw new Error('a statement that always returns a row returned none');
-  return row;
-}
-
-/** The names of the projections, as in the checkpoint table: each read names the projections that it reads. */
-export type Projection = 'markets' | 'orders' | 'trades' | 'positions' | 'redemptions' | 'resolutions' | 'claims' | 'prices' | 'quick_markets';
+/** The names of the projections, as in the table `projection`: each read names the projections that it reads. */
+export const PROJECTIONS = [
+  'markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims', 'prices', 'quick_markets',
+] as const;
+export type ProjectionName = typeof PROJECTIONS[number];
 
 /** A statement with the columns `body` and `position`: one statement, so that both come from one snapshot. `body` is a scalar subquery's SQL. */
-export function answering(name: string, projections: readonly Projection[], body: string): Statement {
+export function answering(name: string, projections: readonly ProjectionName[], body: string): Statement {
   return { name, text: `select ${body} as body, ${positionOf(projections)} as position` };
 }
 
-/** SQL: what counts for a projection whose position is null: that of all that are equally far. */
-const LEVEL = {
-  position: `(select position from projection where name = '*')`, at_ms: `(select at_ms from projection where name = '*')`,
-};
+/** SQL: the time of the last outcome that the read models include, in milliseconds: every outcome before that time is included. */
+export const INCLUDED_TIME = '(select at_ms from checkpoint)';
 
-/** SQL: the time of the last outcome that the projection includes, in milliseconds: every outcome before that time is included. */
-export function timeOf(projection: Projection): string {
-  return `(select case when position is null then ${LEVEL.at_ms} else at_ms end from projection where name = '${projection}')`;
-}
-
-/** SQL: the last log position that all these projections include; -1 while one of them is empty. */
-export function positionOf(projections: readonly Projection[]): string {
+/** SQL: the last log position that the read models include; -1 before the first outcome, and while one of these projections is not among them yet. */
+export function positionOf(projections: readonly ProjectionName[]): string {
   const names = projections.map((name) => `'${name}'`).join(', ');
-  return `(select case when count(*) = ${projections.length} then min(coalesce(position, ${LEVEL.position})) else 0 end - 1 from projection where name in (${names}))`;
+  return `(select case when count(*) = ${projections.length} then (select position from checkpoint) else 0 end - 1 from projection where name in (${names}))`;
 }
 
 /** Runs an `answering` statement. When the body is null, throws a RequestError with the code `missing`, and with `detail` if it is given. */
@@ -92,7 +82,7 @@ export interface Page {
 
 export interface Listing {
   readonly name: string;
-  readonly projections: readonly Projection[];
+  readonly projections: readonly ProjectionName[];
   /** The key of the list in the answer. */
   readonly answered: string;
   readonly from: string;

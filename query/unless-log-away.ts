@@ -7,6 +7,6 @@ export async function unlessLogAway<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof LogUnavailable ? new RequestError('unavailable', 'the log') : error;
+    throw error instanceof LogUnavailable ? new RequestError('unavailable', 'the log cannot be reached') : error;
   }
 }

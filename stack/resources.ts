@@ -8,8 +8,10 @@ import { DirectoryInUse } from '../service/machine/directory-lock.js';
 import { ROLE_NAMES } from '../service/process/roles.js';
 import { logged, urlsOf, type ResourceOptions, type OpenResources } from '../service/resources.js';
 import { startDevelopmentChain, type DevelopmentChain } from './chain/development.js';
+import { createFaucet } from './chain/faucet.js';
 import { dataDirectoryError } from './data-directory.js';
 import { databaseOf, sharedDatabaseOf } from './database-of.js';
+import { fundsRoutes } from './dev-funds.js';
 import { developmentTokenText, keepDevelopmentToken, type DevelopmentToken } from './development-token.js';
 import { readerUrlOf } from './reader-login.js';
 import { welcome } from './welcome.js';
@@ -39,6 +41,8 @@ export async function stackResources(config: Config, opening: ResourceOptions): 
   return {
     urls: urlsOf(config, database.url, isDevelopment ? await readerUrlOf(database.url) : undefined), chains: logged(chains, logger),
     hasDevChain: dev !== undefined, token,
+    // Only of a chain that was started here: it is on this machine alone, and its money is worth nothing.
+    ...dev === undefined ? {} : { routes: fundsRoutes({ chainId: dev.chain.chainId, give: createFaucet(dev), now: () => performance.now() }) },
     failed: Promise.race([database.ended, ...dev === undefined ? [] : [dev.ended]]).then((ended) => { throw ended; }),
     ...token === undefined
       ? {}

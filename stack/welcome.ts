@@ -4,6 +4,7 @@ import { TEST_MNEMONIC } from './chain/anvil.js';
 import { orderDomain } from '../command/signing/shown-actions.js';
 import { DEFAULT_DATA_DIR, type Config } from '../service/config.js';
 import { developmentAccounts, STARTING_USDC } from './chain/dev-contracts.js';
+import { FUNDS_PATH, GIFT_TEXT } from './dev-funds.js';
 import { ROLE_NAMES, type RoleName } from '../service/process/roles.js';
 
 export interface WelcomeMarket {
@@ -23,6 +24,8 @@ export interface Welcome {
   readonly chains: readonly Chain[];
   /** JSON-RPC of the development chain; undefined without one. */
   readonly devRpcUrl: string | undefined;
+  /** Whether this process gives test money. */
+  readonly givesFunds: boolean;
   /** The open markets. */
   readonly markets: readonly WelcomeMarket[];
 }
@@ -43,7 +46,7 @@ export function welcomeText(welcome: Welcome): string {
       ? ['  CANCEL_AUTH=open: anybody on this machine can cancel any order. Set CANCEL_AUTH=required to ask for signatures.']
       : ['  A cancel needs its trader\'s signature (CANCEL_AUTH=required).'],
     '', ...chains.length === 0 ? ['No chain (CHAINS=none): orders are matched, but trades do not settle. No money is involved.', ''] : [],
-    ...devRpcUrl === undefined ? filedChains(welcome) : chains.flatMap((chain) => developmentChain(chain, devRpcUrl)),
+    ...devRpcUrl === undefined ? filedChains(welcome) : chains.flatMap((chain) => developmentChain(chain, devRpcUrl, welcome.givesFunds ? `${url}${FUNDS_PATH}` : undefined)),
     ...marketLines(welcome), ...commands(welcome, url),
   ];
   return `\n${parts.join('\n')}\n\n`;
@@ -54,7 +57,7 @@ function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-function developmentChain(chain: Chain, rpcUrl: string): string[] {
+function developmentChain(chain: Chain, rpcUrl: string, fundsUrl: string | undefined): string[] {
   return [
     `Chain ${chain.chainId} (${chain.name}): JSON-RPC at ${rpcUrl}. It is on this machine alone: no real money is involved.`,
     ...Object.entries(chain.contracts).map(([name, address]) => `  ${name.padEnd(20)}${String(address)}`),
@@ -66,8 +69,13 @@ function developmentChain(chain: Chain, rpcUrl: string): string[] {
     '', `Accounts of the mnemonic "${TEST_MNEMONIC}", each with ether and ${STARTING_USDC / 1_000_000n} test USDC.`,
     'These keys are public: never use them elsewhere.',
     ...developmentAccounts().slice(0, ACCOUNTS_SHOWN).map(({ address, privateKey }) => `  ${address}  ${privateKey}`),
-    '  Anybody can mint more USDC: call mint(address,uint256) of collateral. To buy, approve settlement to spend collateral. To sell,',
-    '  approve conditionalTokens to spend collateral, split it into YES and NO shares (splitPosition), and approve settlement for the shares.',
+    ...fundsUrl === undefined
+      ? []
+      : [`Test money for any other wallet: ${GIFT_TEXT}.`,
+          `  curl ${fundsUrl} -H 'Content-Type: application/json' --data '{"address":"0x..."}'`],
+    '  To buy, approve settlement to spend collateral. To sell, approve conditionalTokens to spend collateral, split it into YES and NO',
+    '  shares (splitPosition), and approve settlement for the shares. A fill that cannot be paid fails, and cancels the other orders of its',
+    '  wallet that need the same asset.',
     '',
   ];
 }
@@ -131,7 +139,7 @@ export async function welcome({ url, config, chains, dev }: WelcomeParts): Promi
   const named = chains.map(({ chain }) => chain);
   // A process beside a running development stack uses the chain of that stack.
   const devRpcUrl = dev?.rpcUrl ?? (config.chains === 'dev' ? named[0]?.publicRpcUrl : undefined);
-  return welcomeText({ url, config, roles, chains: named, devRpcUrl, markets });
+  return welcomeText({ url, config, roles, chains: named, devRpcUrl, givesFunds: dev !== undefined, markets });
 }
 
 async function openMarkets(url: string): Promise<readonly WelcomeMarket[] | undefined> {

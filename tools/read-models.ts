@@ -29,7 +29,7 @@ export function readModelsDocument(models: readonly Projection[] = projections):
     '## Who reads which event',
     '',
     'A read model ignores the events that it has no function for. The engine and its replicas apply every event, `GET /api/v1/events` shows',
-    'every event, and auditors check every event.',
+    'every event, and auditors check every event. The channels of the streams are told from events by `query/streams/channels.ts`.',
     '',
     row('event', readers.map(({ name }) => name)), `|---|${':-:|'.repeat(readers.length)}`,
     ...types.map((type) => row(`\`${type}\``, readers.map(({ handles }) => handles.has(type) ? 'x' : ''))),

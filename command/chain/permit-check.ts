@@ -2,7 +2,7 @@
  * Whether the stablecoin would take an order's permit, where the signature alone does not tell: an owner whose account
  * has code.
  */
-import type { Permit } from '../../engine/records/commands.js';
+import type { OrderPermit } from '../../engine/records/commands.js';
 import { encodeCall } from './abi.js';
 import type { Chain } from './chain.js';
 import type { ChainReads } from './chain-reads.js';
@@ -16,7 +16,7 @@ const PERMIT_GAS = 150_000n + 21_000n;
 export interface OwnedPermit {
   /** Lower-case hex; the order's trader. */
   readonly owner: string;
-  readonly permit: Permit;
+  readonly permit: OrderPermit;
 }
 
 /**

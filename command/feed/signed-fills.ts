@@ -4,7 +4,7 @@
  */
 import { Type, type Static, type TSchema } from '../../engine/records/schema-types.js';
 import { shapes } from '../../engine/records/codec.js';
-import { Permit, type PlaceOrder } from '../../engine/records/commands.js';
+import { OrderPermit, type PlaceOrder } from '../../engine/records/commands.js';
 import { Address, Bytes32, MarketOutcome, Price, Side, Signature, Uint64, record } from '../../engine/records/fields.js';
 import type { Log } from '../../engine/log/log.js';
 import { FillMatchedMessage, encodeMessage, messageSchemas, type AddressedMessage, type EncodedMessage, type SequencedMessage } from './messages.js';
@@ -17,7 +17,7 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const PERMIT = 'The ERC-2612 permit that the trader sent with the order: it lets the settlement contract take `value` of the collateral, in units of 1e-6. '
   + '`nonce`, `value` and `deadline` (seconds since the Unix epoch) are integers in decimal digits. Absent where the trader sent none.';
 
-const SignedOrder = record({
+const SignedOrder = { title: 'SignedOrder', ...record({
   orderHash: says(Bytes32, 'The order\'s EIP-712 hash in the domain of the chain\'s settlement contract: 32 bytes as hex, lower case. It is what the trader signed.'),
   marketId: says(Bytes32, 'The market: 32 bytes as hex, lower case.'),
   trader: says(Address, 'Who signed the order: 20 bytes as hex, lower case.'),
@@ -29,8 +29,8 @@ const SignedOrder = record({
   expiration: says(Uint64, 'When the order ends: seconds since the Unix epoch, an integer of 0 to 2^64-1 in decimal digits.'),
   makerFeeRecipient: says(Type.Literal(ZERO_ADDRESS), 'Part of the signed order; always the zero address.'),
   signature: says(Signature, 'The trader\'s signature of the order: 65 bytes (r, s, v) as hex, lower case.'),
-  permit: Type.Optional(says(Permit, PERMIT)),
-});
+  permit: Type.Optional({ title: 'SignedPermit', ...says(OrderPermit, PERMIT) }),
+}) };
 type SignedOrder = Static<typeof SignedOrder>;
 
 export const SignedFillMatched = {

@@ -2,7 +2,7 @@
  * A lane's user in Postgres: requests are rows, so they are durable, and the lane and its user may run in different
  * processes.
  */
-import type { Ending, HeldLaneUser, PublishedLaneState, LaneUser, LaneUserKey, RequestStatus, TrackedRequest } from './requests.js';
+import type { TransactionEnding, HeldLaneUser, PublishedLaneState, LaneUser, LaneUserKey, RequestStatus, TrackedRequest } from './requests.js';
 import { USER_SQL } from './schema.js';
 import { openSession, type OutboxSession } from './session.js';
 
@@ -67,7 +67,7 @@ interface TrackedRow {
   readonly note: unknown;
   readonly status: 'waiting' | 'sent' | 'refused' | 'ended';
   readonly reason: string | null;
-  readonly ending: Ending | null;
+  readonly ending: TransactionEnding | null;
   readonly change: string;
   readonly asked_at_ms: string;
   readonly tx_hashes: readonly string[] | null;
@@ -82,7 +82,7 @@ function readTracked({
   };
 }
 
-function readStatus(status: TrackedRow['status'], reason: string | null, ending: Ending | null): RequestStatus {
+function readStatus(status: TrackedRow['status'], reason: string | null, ending: TransactionEnding | null): RequestStatus {
   switch (status) {
     case 'refused': return { kind: 'refused', reason: reason ?? '' };
     case 'ended': return { kind: 'ended', ending: ending ?? { kind: 'lost' } };

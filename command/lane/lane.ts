@@ -9,7 +9,7 @@ import { broadcast, lookAt, type LaneView } from './chain-view.js';
 import { freshFees, type Fees } from './fees.js';
 import { answered, decide, replaced, opened, type OpenTransaction, type OpenTransactionPolicy, type LaneTransaction } from './open-transactions.js';
 import { LANE_POLICY, type Lane, type LaneOptions, type LanePolicy, type LaneStatus } from './lane-options.js';
-import { decideNonces, doubtOf, isDoubtful, NO_MEMORY, type NonceMemory, type NonceRecords, type Places } from './nonces.js';
+import { decideNonces, doubtOf, isDoubtful, NO_MEMORY, type NonceMemory, type NonceRecords, type FreeNonces } from './nonces.js';
 import { purposesOf, type HeldLane, type NonceEnding } from './outbox.js';
 import { OutboxUnavailable, UnsendableTransaction, type HeldRequest } from './requests.js';
 import { checkRequest, createSigner, type Payload, type Signer } from './signer.js';
@@ -216,7 +216,7 @@ class LaneRun {
     return { nextNonce: this.nextNonce, openTransactions: this.openTransactions };
   }
 
-  private places(view: LaneView): Places {
+  private places(view: LaneView): FreeNonces {
     const { chain: { confirmations }, policy, now } = this.options;
     const { memory, places, reports } = decideNonces(this.nonces, {
       view, records: this.records(), policy: { ...policy, confirmations }, nowMs: now(),
@@ -252,7 +252,7 @@ class LaneRun {
   }
 
   /** Signs and records transactions at the places. Returns their nonces. */
-  private async recordNew(held: HeldLane, places: Places, view: LaneView): Promise<readonly number[]> {
+  private async recordNew(held: HeldLane, places: FreeNonces, view: LaneView): Promise<readonly number[]> {
     if (places.kind === 'none' || (places.kind === 'fill' && places.nonces.length === 0)) return [];
     const most = places.kind === 'fill' ? places.nonces.length : places.count;
     const requests = await this.sendable(held, { most, blockGasLimit: view.blockGasLimit });

@@ -42,7 +42,7 @@ export interface NonceMemory {
 export const NO_MEMORY: NonceMemory = { believed: 0, claim: undefined, gap: undefined };
 
 /** The nonces of new transactions. */
-export type Places
+export type FreeNonces
   /** None at this look: there is no room, or the count is in doubt. */
   = | { readonly kind: 'none' }
     /** Up to `count` nonces from `first` on, one per request. */
@@ -52,7 +52,7 @@ export type Places
 
 export interface NonceDecision {
   readonly memory: NonceMemory;
-  readonly places: Places;
+  readonly places: FreeNonces;
   readonly reports: readonly { readonly level: ReportLevel; readonly text: string }[];
 }
 
@@ -132,7 +132,7 @@ function decideClaim(
     : [];
   // A nonce that turns out to be used costs its request another try; a nonce that is left out would stop all later
   // ones.
-  const places: Places = disproved ? placesFrom(next, openTransactions, policy) : { kind: 'none' };
+  const places: FreeNonces = disproved ? placesFrom(next, openTransactions, policy) : { kind: 'none' };
   return { memory: { ...before, claim: { ...counted, disproved } }, places, reports };
 }
 
@@ -215,7 +215,7 @@ function holes(from: number, next: number, openTransactions: readonly OpenTransa
 /** As many nonces as there is room for. Transactions that are mined but not final do not count as in flight. */
 function placesFrom(
   first: number, openTransactions: readonly OpenTransaction[], { maxInFlight, maxOpen }: NoncePolicy,
-): Places {
+): FreeNonces {
   const unmined = openTransactions.filter(({ minedIn }) => minedIn === undefined).length;
   const count = Math.min(maxInFlight - unmined, maxOpen - openTransactions.length);
   return count > 0 ? { kind: 'next', first, count } : { kind: 'none' };

@@ -4,7 +4,7 @@
 import type { ReportLevel } from '../../engine/report.js';
 import { backoffMs, type Backoff } from '../../engine/waiting.js';
 import { replacementFees, type FeeLimits, type FeeMarket, type Fees } from './fees.js';
-import type { Attempt, Ending, HeldRequest } from './requests.js';
+import type { Attempt, TransactionEnding, HeldRequest } from './requests.js';
 
 export interface RecordedAttempt extends Attempt {
   readonly fees: Fees;
@@ -92,7 +92,7 @@ export interface OpenTransactionPolicy {
 export type Action
   = | { readonly kind: 'broadcast'; readonly nonce: number }
     | { readonly kind: 'replace'; readonly nonce: number; readonly fees: Fees }
-    | { readonly kind: 'over'; readonly nonce: number; readonly ending: Ending }
+    | { readonly kind: 'over'; readonly nonce: number; readonly ending: TransactionEnding }
     | { readonly kind: 'report'; readonly level: ReportLevel; readonly text: string };
 
 /** A node's answer to a broadcast. */

@@ -5,7 +5,7 @@ import type { StandBy } from '../../engine/reactor.js';
 import type { Bell } from '../../engine/waiting.js';
 import type { Fees } from './fees.js';
 import type { LaneTransaction, RecordedAttempt } from './open-transactions.js';
-import type { Ending, HeldRequest, PublishedLaneState, Purpose } from './requests.js';
+import type { TransactionEnding, HeldRequest, PublishedLaneState, Purpose } from './requests.js';
 import { LANE_SQL } from './schema.js';
 import { openSession, type OutboxSession } from './session.js';
 
@@ -28,7 +28,7 @@ export interface Outbox {
 
 export interface NonceEnding {
   readonly nonce: number;
-  readonly ending: Ending;
+  readonly ending: TransactionEnding;
 }
 
 export interface LoadedLane {

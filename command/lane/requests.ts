@@ -37,7 +37,7 @@ export interface Attempt {
 }
 
 /** How a transaction ended, at final depth. `lost`: its nonce was used by a transaction that the lane does not know. */
-export type Ending
+export type TransactionEnding
   = | { readonly kind: 'mined'; readonly txHash: string; readonly block: number; readonly succeeded: boolean }
     | { readonly kind: 'lost' };
 
@@ -48,7 +48,7 @@ export type RequestStatus
     | { readonly kind: 'sent' }
     /** It can never be sent, and was not. */
     | { readonly kind: 'refused'; readonly reason: string }
-    | { readonly kind: 'ended'; readonly ending: Ending };
+    | { readonly kind: 'ended'; readonly ending: TransactionEnding };
 
 /** A request as its user sees it. */
 export interface TrackedRequest {

@@ -5,12 +5,11 @@ import { BUY } from '../../engine/records/fields.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { recordedBlock, type EngineView } from '../../engine/run/view.js';
 import { anybody } from '../../service/api/authority.js';
-import { defineEndpoint } from '../../service/api/endpoint.js';
+import { defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import * as parameter from '../../service/api/parameters.js';
 import { problems } from '../../service/api/problems.js';
 import { ChainUnavailable } from '../chain/chain.js';
 import type { Holdings, HoldingsQuestion } from '../chain/holdings.js';
-import type { Answer } from './answer.js';
 
 export interface AccountParts {
   readonly view: Pick<EngineView, 'commitments' | 'cursor' | 'openOrderCount' | 'position' | 'suspendedUntil' | 'time'>;
@@ -19,7 +18,7 @@ export interface AccountParts {
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
 }
-export type AccountHandler = (asked: { readonly user: string; readonly chainId: number }) => Promise<Answer>;
+export type AccountHandler = (asked: { readonly user: string; readonly chainId: number }) => Promise<Reply>;
 
 /** Throws RequestError `unknown_chain`, and `chain_unavailable` while the chain cannot be read. */
 export function createAccount({ view, holdingsOf, now }: AccountParts): AccountHandler {

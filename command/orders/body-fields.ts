@@ -24,15 +24,18 @@ export function ruledField<T>(schema: TSchema, rule: string, read: (value: unkno
   return { schema, required: true, errors: code === 'invalid_request' ? [] : [code], parse: (value) => read(value) ?? fault };
 }
 
-/** An unsigned integer in decimal digits, sent as a JSON integer, exact at any size, or as a decimal string. */
+/**
+ * An unsigned integer in decimal digits, sent as a JSON integer, exact at any size, or as a decimal string. Documented is
+ * one form: an integer where every client has it exactly, else a string.
+ */
 export function uint({ min = 0, max, description, rule = `is an integer of ${min} to ${max}`, code }: Bounds): RequestField<string> {
-  const isSmall = max <= BigInt(Number.MAX_SAFE_INTEGER);
-  const maxNumber = isSmall ? Number(max) : Number.MAX_SAFE_INTEGER;
+  const maxNumber = max <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(max) : Number.MAX_SAFE_INTEGER;
   const digits = `[1-9][0-9]{0,${String(max).length - 1}}`;
-  const schema = eitherOf(
-    Type.Integer({ minimum: min, ...(isSmall ? { maximum: maxNumber } : {}) }), Type.String({ pattern: min === 0 ? `^(0|${digits})$` : `^${digits}$` }),
-    `${description} An integer of ${min} to ${max}, as a JSON integer or as a decimal string.`,
-  );
+  const schema = max <= INT32_MAX
+    ? Type.Integer({ minimum: min, maximum: maxNumber, description })
+    : Type.String({
+        pattern: min === 0 ? `^(0|${digits})$` : `^${digits}$`, description: `${description} An integer of ${min} to ${max} in decimal digits.`,
+      });
   return ruledField(schema, rule, (value) => {
     if (typeof value === 'number') return Number.isSafeInteger(value) && value >= min && value <= maxNumber ? String(value) : undefined;
     const text = uintText(value, max);
@@ -40,25 +43,16 @@ export function uint({ min = 0, max, description, rule = `is an integer of ${min
   }, code);
 }
 
-/** One of a few integers, sent as a JSON integer or as a decimal string; `meaning` lists them with their meaning. */
-export function choice<const V extends number>(
-  values: readonly V[], { meaning, description }: { readonly meaning: string; readonly description: string },
-): RequestField<V> {
+/**
+ * One of a few integers, sent as a JSON integer or as a decimal string; `meaning` lists them with their meaning. The
+ * schema documents the integers.
+ */
+export function choice<const V extends number>(schema: TSchema, values: readonly V[], meaning: string): RequestField<V> {
   const texts = Object.fromEntries(values.map((each) => [each, String(each)])) as Record<V, string>;
-  const schema = eitherOf(
-    Type.Integer({ enum: [...values] }), Type.String({ enum: Object.values<string>(texts) }), `${description} As a JSON integer or as a decimal string.`,
-  );
   return ruledField(schema, `is ${meaning}`, (value) => {
     for (const each of values) if (each === value || texts[each] === value) return each;
     return undefined;
   });
-}
-
-/**
- * A JSON integer or a decimal string. Exactly one of the two fits, so that generated clients get a union of two types.
- */
-function eitherOf(integer: TSchema, text: TSchema, description: string): TSchema {
-  return Type.Unsafe({ oneOf: [integer, text], description });
 }
 
 /** The schema of an object with exactly these fields, all required. */
@@ -66,6 +60,7 @@ export function objectSchema(fields: Readonly<Record<string, Pick<RequestField<u
   return record(Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])));
 }
 
+const INT32_MAX = 2n ** 31n - 1n;
 export const UINT64_MAX = 2n ** 64n - 1n;
 export const UINT256_MAX = 2n ** 256n - 1n;
 

@@ -5,10 +5,10 @@
 import type { CancelAfter } from '../../engine/records/commands.js';
 import * as field from '../../engine/records/answer-fields.js';
 import { requestSignature } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
-import { rejectionError, type Answer } from './answer.js';
+import { rejectionError } from './order-ports.js';
 import type { SignedRequestHandler } from './cancel-orders.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { chainOf, checkRequest, inTurn, type SignedRequestParts } from './signed-request.js';
@@ -32,7 +32,7 @@ export function createCancelAfter(parts: SignedRequestParts): SignedRequestHandl
 }
 
 /** A switch that is armed is armed anew by each request; only one that is not armed needs no record to stay so. */
-async function set(parts: SignedRequestParts, command: CancelAfter, signal: AbortSignal | undefined): Promise<Answer> {
+async function set(parts: SignedRequestParts, command: CancelAfter, signal: AbortSignal | undefined): Promise<Reply> {
   const { view } = parts;
   await parts.caughtUp();
   const present = view.switchOf(command);
@@ -63,8 +63,8 @@ export const cancelAfter = defineEndpoint({
   body: bytesOf(bodySchema(fields), {
     limitBytes: MAX_BODY_BYTES,
     examples: {
-      'half a minute': { trader: example.alice, seconds: 30, deadline: example.expiration, signature: example.signature },
-      'disarm': { trader: example.alice, seconds: 0, deadline: example.expiration, signature: example.signature },
+      'half a minute': { trader: example.alice, seconds: 30, deadline: String(example.expiration), signature: example.signature },
+      'disarm': { trader: example.alice, seconds: 0, deadline: String(example.expiration), signature: example.signature },
     },
   }),
   authority: requestSignature('CancelAfter'), errorShape: problems,

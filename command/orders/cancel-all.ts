@@ -6,10 +6,10 @@ import { ALL_MARKETS } from '../../engine/records/fields.js';
 import { Type } from '../../engine/records/schema-types.js';
 import * as field from '../../engine/records/answer-fields.js';
 import { requestSignature } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
-import { rejectionError, type Answer } from './answer.js';
+import { rejectionError } from './order-ports.js';
 import type { SignedRequestHandler } from './cancel-orders.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { chainOf, checkRequest, inTurn, type SignedRequestParts } from './signed-request.js';
@@ -35,7 +35,7 @@ export function createCancelAll(parts: SignedRequestParts): SignedRequestHandler
 /** Orders that other processes have taken are known first: then, what is not open in the view is not open at all. */
 async function cancelEverything(
   parts: SignedRequestParts, command: CancelAll, signal: AbortSignal | undefined,
-): Promise<Answer> {
+): Promise<Reply> {
   const { view } = parts;
   const { chainId: chain, marketId: market, deadline: until } = command;
   await parts.caughtUp();
@@ -55,7 +55,7 @@ async function cancelEverything(
 
 async function repeated(
   { originalOutcome }: SignedRequestParts, command: CancelAll, position: number,
-): Promise<Answer> {
+): Promise<Reply> {
   return { body: bodyOf(command, cancelledIn(await originalOutcome(position))), position, headers: { 'Idempotent-Replayed': 'true' } };
 }
 
@@ -78,8 +78,8 @@ export const cancelAll = defineEndpoint({
   body: bytesOf(bodySchema(fields), {
     limitBytes: MAX_BODY_BYTES,
     examples: {
-      'one market': { trader: example.alice, marketId: example.marketId, deadline: example.expiration, signature: example.signature },
-      'all markets of a chain': { trader: example.alice, marketId: ALL_MARKETS, deadline: example.expiration, signature: example.signature, chainId: 31_337 },
+      'one market': { trader: example.alice, marketId: example.marketId, deadline: String(example.expiration), signature: example.signature },
+      'all markets of a chain': { trader: example.alice, marketId: ALL_MARKETS, deadline: String(example.expiration), signature: example.signature, chainId: 31_337 },
     },
   }),
   authority: requestSignature('CancelAll'), errorShape: problems,

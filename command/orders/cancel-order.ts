@@ -9,7 +9,7 @@ import { isBytes32, signatureBytes, toHex } from '../../engine/records/hex.js';
 import { Type } from '../../engine/records/schema-types.js';
 import * as field from '../../engine/records/answer-fields.js';
 import { cancelSignature } from '../../service/api/authority.js';
-import { defineEndpoint } from '../../service/api/endpoint.js';
+import { defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { inHeader, inPath, inQuery } from '../../service/api/parameter.js';
 import * as parameter from '../../service/api/parameters.js';
@@ -17,7 +17,7 @@ import { problems } from '../../service/api/problems.js';
 import * as kind from '../../service/api/request-fields.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
-import { rejectionError, type Answer, type FindOrder, type KnownOrder, type Submit, type Submitted } from './answer.js';
+import { rejectionError, type FindOrder, type KnownOrder, type Submit, type Submitted } from './order-ports.js';
 import { UINT64_MAX, uintText } from './body-fields.js';
 import { createUnderway, passed } from './command-writer.js';
 
@@ -48,7 +48,7 @@ export interface CancelRequest {
  * fault in this order: hash, market id, side; a missing signature; an unknown order, or one of another market or side;
  * a wrong signature; a rejection by the engine; a log that cannot be written.
  */
-export type CancelOrderHandler = (request: CancelRequest, signal?: AbortSignal) => Promise<Answer>;
+export type CancelOrderHandler = (request: CancelRequest, signal?: AbortSignal) => Promise<Reply>;
 
 export function createCancelOrder(parts: CancelOrderParts): CancelOrderHandler {
   const underway = createUnderway();
@@ -78,7 +78,7 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrderHandler {
 
 async function answerTo(
   parts: CancelOrderParts, order: KnownOrder, command: CancelOrder, submitted: Submitted,
-): Promise<Answer> {
+): Promise<Reply> {
   const { orderHash } = command;
   for (const event of submitted.outcome.events) {
     switch (event.type) {
@@ -94,14 +94,14 @@ async function answerTo(
 }
 
 /** The answer for an order that the engine has forgotten since the endpoint looked. */
-async function forgottenAnswer(parts: CancelOrderParts, orderHash: string): Promise<Answer> {
+async function forgottenAnswer(parts: CancelOrderParts, orderHash: string): Promise<Reply> {
   const order = await parts.findOrder(orderHash);
   if (order === undefined) throw new RequestError('unknown_order');
   return closedAnswer(orderHash, order);
 }
 
 /** The answer for an order that is closed, which no command can change. */
-function closedAnswer(orderHash: string, order: KnownOrder): Answer {
+function closedAnswer(orderHash: string, order: KnownOrder): Reply {
   switch (order.status) {
     case 'cancelled': return cancelledAnswer(orderHash, order, order.remaining, order.asOf);
     case 'filled': throw new RequestError('already_filled');
@@ -114,7 +114,7 @@ function closedAnswer(orderHash: string, order: KnownOrder): Answer {
 /** Writes amounts as exact JSON integers. */
 function cancelledAnswer(
   orderHash: string, { size }: KnownOrder, remaining: string, position: number | undefined,
-): Answer {
+): Reply {
   const filled = BigInt(size) - BigInt(remaining);
   const body = `{"status":"cancelled","orderHash":"${orderHash}","filledSize":${filled},"remainingSize":${remaining}}`;
   return position === undefined ? { body } : { body, position };
@@ -142,7 +142,7 @@ function parseSide(side: string | undefined): Side | undefined {
     case undefined: return undefined;
     case 'buy': return BUY;
     case 'sell': return SELL;
-    default: throw new RequestError('invalid_request', 'side is buy or sell', [{ field: '/side', message: 'is buy or sell' }]);
+    default: throw new RequestError('invalid_request', '', [{ field: '/side', message: 'is buy or sell' }]);
   }
 }
 
@@ -184,13 +184,13 @@ function checkAuthority(
   if (recovered.ok && recovered.signer === trader) return { trader, signature: normalSignature(signature), deadline };
   const { domain } = prepared;
   const fault = recovered.ok ? `is by ${recovered.signer}, not by the order's trader ${trader}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
-  throw invalidSignature('X-Cancel-Signature', `${fault}; the digest is ${toHex(digest)} in the domain ${JSON.stringify(domain)}`, {
+  throw invalidSignature('X-Cancel-Signature', fault, {
     digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null, domain,
   });
 }
 
 function invalidSignature(field: string, message: string, extra?: Readonly<Record<string, unknown>>): RequestError {
-  return new RequestError('invalid_cancel_signature', `${field} ${message}`, [{ field, message }], extra);
+  return new RequestError('invalid_cancel_signature', '', [{ field, message }], extra);
 }
 
 /** The parameters are passed on unparsed: the command side checks them together with the right to cancel. */
@@ -211,8 +211,8 @@ export const cancelOrder = defineEndpoint({
         + 'cancelAuth in /api/v1/config is open.',
       example: example.signature,
     }),
-    deadline: inHeader('X-Cancel-Deadline', kind.optional(kind.text(Type.Integer({ minimum: 0 }))), {
-      description: 'The deadline in the signed CancelOrder, in Unix seconds.', example: 1_900_000_000,
+    deadline: inHeader('X-Cancel-Deadline', kind.optional(kind.text(Type.String({ pattern: '^(0|[1-9][0-9]{0,19})$' }))), {
+      description: 'The deadline in the signed CancelOrder, in Unix seconds.', example: '1900000000',
     }),
   },
   authority: cancelSignature, errorShape: problems,

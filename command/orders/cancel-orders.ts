@@ -8,10 +8,10 @@ import type { CommandOutcome } from '../../engine/records/codec.js';
 import { Type } from '../../engine/records/schema-types.js';
 import * as field from '../../engine/records/answer-fields.js';
 import { requestSignature } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { problemExample, problemOf, problems } from '../../service/api/problems.js';
-import type { Answer, KnownOrder } from './answer.js';
+import type { KnownOrder } from './order-ports.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { cancelledBody, chainOf, checkRequest, findAny, inTurn, type SignedRequestParts } from './signed-request.js';
 import { createUnderway } from './command-writer.js';
@@ -23,7 +23,7 @@ const fields = { trader, orderHashes, deadline, signature, chainId };
  * Handles the body of a request. Throws RequestError for the first fault: a field, the chain, the signature, a log that
  * cannot be written.
  */
-export type SignedRequestHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
+export type SignedRequestHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Reply>;
 
 export function createCancelOrders(parts: SignedRequestParts): SignedRequestHandler {
   const underway = createUnderway();
@@ -45,7 +45,7 @@ export function createCancelOrders(parts: SignedRequestParts): SignedRequestHand
 /** Writes nothing where none of the orders is open. */
 async function cancelEach(
   parts: SignedRequestParts, command: CancelOrders, signal: AbortSignal | undefined,
-): Promise<Answer> {
+): Promise<Reply> {
   const { chainId: chain, trader: owner, orderHashes: hashes } = command;
   const orders = new Map<string, KnownOrder | undefined>();
   for (const hash of hashes) if (!orders.has(hash)) orders.set(hash, await findAny(parts, hash));
@@ -103,7 +103,7 @@ export const cancelOrders = defineEndpoint({
   parameters: {},
   body: bytesOf(bodySchema(fields), {
     limitBytes: MAX_BODY_BYTES,
-    examples: { 'two orders': { trader: example.alice, orderHashes: [example.orderHash, `0x${'0b'.repeat(32)}`], deadline: example.expiration, signature: example.signature } },
+    examples: { 'two orders': { trader: example.alice, orderHashes: [example.orderHash, `0x${'0b'.repeat(32)}`], deadline: String(example.expiration), signature: example.signature } },
   }),
   authority: requestSignature('CancelOrders'), errorShape: problems,
   answer: {

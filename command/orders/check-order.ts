@@ -12,11 +12,11 @@ import { toHex } from '../../engine/records/hex.js';
 import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView } from '../../engine/run/view.js';
 import { anybody } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import { errors } from '../../service/api/errors.js';
 import * as example from '../../service/api/examples.js';
 import { Problem, problemOf, problems } from '../../service/api/problems.js';
-import { rejectionError, type Answer } from './answer.js';
+import { rejectionError } from './order-ports.js';
 import { CheckOrderRequest, expiresTooSoon, parseOrder, parseTerms, tooSoon } from './order-request.js';
 import { parsePermit } from './permit.js';
 import {
@@ -26,7 +26,7 @@ import {
 export type CheckOrderParts = PlaceOrderParts & {
   readonly view: Pick<EngineView, 'outcomeIf' | 'openOrderCount' | 'position'>;
 };
-export type CheckOrderHandler = (body: Uint8Array) => Promise<Answer>;
+export type CheckOrderHandler = (body: Uint8Array) => Promise<Reply>;
 
 /**
  * Goes through the checks of an order that is placed, in their order, with the same code, and has the engine decide it
@@ -56,7 +56,7 @@ async function checked(parts: CheckOrderParts, request: JsonObject): Promise<str
   const terms = parseTerms(request);
   if (expiresTooSoon(order.expiration, at)) throw tooSoon(order.expiration, at);
   const domain = domainOfMarket(parts, order.marketId);
-  if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'is not a market of this exchange' }]);
+  if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'names it' }]);
   const { chainId } = domain.domain;
   const digest = domain.orderDigest(order);
   const given = request['signature'];
@@ -66,8 +66,9 @@ async function checked(parts: CheckOrderParts, request: JsonObject): Promise<str
   const command: PlaceOrder = { kind: 'PlaceOrder', v: 2, at, orderHash: toHex(digest), ...order, signature, ...terms };
   const known = parts.view.order(command.orderHash);
   if (known !== undefined) return `{"accepted":true,"orderHash":"${command.orderHash}","orderStatus":"${known.status}"}`;
-  if (request['permitSignature'] !== undefined) {
-    command.permit = parsePermit(request['permitSignature'], at);
+  const { permitSignature = null } = request;
+  if (permitSignature !== null) {
+    command.permit = parsePermit(permitSignature, at);
     checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
   }
   const refusal = refusalKnown(parts, { chainId, command });
@@ -127,7 +128,9 @@ export const checkOrder = defineEndpoint({
     schema: field.answer('CheckedOrder', {
       accepted: Type.Boolean({ description: 'Whether the order would be accepted, or has been.' }),
       orderHash: Type.Optional(field.Bytes32),
-      orderStatus: Type.Optional(field.oneOf(field.ORDER_STATES, 'Only of an order that was accepted before: its present state.')),
+      orderStatus: Type.Optional({
+        ...field.OrderStatus, description: 'Only of an order that was accepted before: its present state.',
+      }),
       matches: Type.Optional(Type.Array(field.answer('CheckedMatch', {
         price: field.Price, size: field.amount('Shares'), cost: field.amount('Stablecoin'),
       }), { description: 'What the order would match, by price, the best first.' })),

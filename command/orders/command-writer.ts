@@ -10,7 +10,7 @@ import type {
 import { RequestError } from '../../engine/records/errors.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type NewRecord } from '../../engine/log/log.js';
 import { QueueFull, type GroupCommit } from '../../engine/log/group-commit.js';
-import type { Submit, Submitted } from './answer.js';
+import type { Submit, Submitted } from './order-ports.js';
 
 export interface CommandWriterOptions {
   readonly commits: Pick<GroupCommit, 'append' | 'appendAll'>;
@@ -97,7 +97,7 @@ function appendError(error: unknown, signal: AbortSignal | undefined): unknown {
   if (error instanceof QueueFull) return new RequestError('overloaded');
   if (error instanceof LogUnavailable) {
     if (error.outcomeUnknown) return outcomeUnknown('the log did not answer');
-    if (isDiskFull(error)) return new RequestError('disk_full', 'the disk of the log\'s database is full; the request was not accepted');
+    if (isDiskFull(error)) return new RequestError('disk_full', 'the disk of the log\'s database is full');
     return new RequestError('unavailable', 'the log cannot be reached; the request was not accepted');
   }
   if (error instanceof RecordsLost) return new RequestError('unavailable', `${LOST}; the request was not accepted`);

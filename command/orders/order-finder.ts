@@ -1,6 +1,6 @@
 /** Finds orders where they are known: recent and open orders in the engine's state, all others in the read model. */
 import type { EngineView } from '../../engine/run/view.js';
-import type { FindOrder, KnownOrder } from './answer.js';
+import type { FindOrder, KnownOrder } from './order-ports.js';
 
 /** An order in the read model; sizes in units of 1e-6. */
 export interface RecordedOrder extends Pick<KnownOrder, 'orderNumber' | 'marketId' | 'trader' | 'side' | 'status'> {

@@ -3,6 +3,7 @@
  */
 import { Type } from '../../engine/records/schema-types.js';
 import type { ErrorObject } from 'ajv';
+import * as shown from '../../engine/records/answer-fields.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, SelfTrade, TimeInForce, record } from '../../engine/records/fields.js';
 import { RequestError, type ErrorCode, type FieldError } from '../../engine/records/errors.js';
@@ -12,7 +13,7 @@ import { compileSchema } from '../../engine/records/schema.js';
 import { MIN_LIFETIME_S } from '../../engine/rules/limits.js';
 import type { OrderFields } from '../signing/typed-data.js';
 import type { JsonObject } from '../../engine/records/exact-json.js';
-import { FieldFault, type RequestField } from '../../service/api/request-fields.js';
+import { FieldFault, pointerPart, UNKNOWN_FIELD, type RequestField } from '../../service/api/request-fields.js';
 import { PermitSignature } from './permit.js';
 import { choice, objectSchema, uint, UINT64_MAX } from './body-fields.js';
 
@@ -39,8 +40,8 @@ export const PRICE_RANGE = { min: 1, max: 999_999 } as const;
  * error codes.
  */
 const integerFields = {
-  side: choice([0, 1], { meaning: '0 (BUY) or 1 (SELL)', description: '0 = BUY, 1 = SELL.' }),
-  outcome: choice([0, 1], { meaning: '0 (YES) or 1 (NO)', description: '0 = YES, 1 = NO.' }),
+  side: choice(shown.Side, [0, 1], '0 (BUY) or 1 (SELL)'),
+  outcome: choice(shown.Outcome, [0, 1], '0 (YES) or 1 (NO)'),
   price: uint({
     min: PRICE_RANGE.min, max: BigInt(PRICE_RANGE.max), code: 'invalid_price', description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.',
   }),
@@ -62,20 +63,23 @@ const notAfterField = uint({
   description: `Milliseconds since the Unix epoch: later than this, the order is refused with too_late instead of accepted. ${NOT_SIGNED}`,
 });
 
-/** The terms as they are sent; `null` stands for an absent one. */
+const TimeInForceInput = named('TimeInForce', Type.Union(TimeInForce.anyOf));
+const SelfTradeInput = named('SelfTrade', Type.Union(SelfTrade.anyOf));
+
+/** The terms as they are sent; `null` stands for an absent one. A `default` would make generated clients require them. */
 const termsSchema = {
   timeInForce: Type.Optional({
-    ...TimeInForce, default: 'GTC',
-    description: 'GTC: what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. '
+    ...TimeInForceInput,
+    description: 'GTC (default): what does not match at once rests. FOK: all of the order matches at once, or it is refused with not_filled and nothing happens. '
       + `FAK: what does not match at once is cancelled. ${NOT_SIGNED}`,
   }),
   postOnly: Type.Optional(Type.Boolean({
-    default: false, description: `The order is refused with would_match if it would match at once. Not with FOK or FAK. ${NOT_SIGNED}`,
+    description: `The order is refused with would_match if it would match at once. Not with FOK or FAK. ${NOT_SIGNED}`,
   })),
   notAfter: Type.Optional(notAfterField.schema),
   selfTrade: Type.Optional({
-    ...SelfTrade, default: 'cancel_older',
-    description: 'What happens when the order would match an order of the same trader: cancel_older cancels the resting one, cancel_newer what is '
+    ...SelfTradeInput,
+    description: 'What happens when the order would match an order of the same trader: cancel_older (default) cancels the resting one, cancel_newer what is '
       + `left of this one. ${NOT_SIGNED}`,
   }),
 };
@@ -189,7 +193,7 @@ export function tooSoon(expiration: string, atMs: number): RequestError {
 export function fieldError(
   code: ErrorCode, field: string, message: string, extra?: Readonly<Record<string, unknown>>,
 ): RequestError {
-  return new RequestError(code, `${field} ${message}`, [{ field, message }], extra);
+  return new RequestError(code, '', [{ field, message }], extra);
 }
 
 /**
@@ -203,15 +207,10 @@ function shapeError(error: ErrorObject | undefined): RequestError {
 
 function fieldOf({ instancePath, keyword, params, message }: ErrorObject): FieldError {
   switch (keyword) {
-    case 'required': return { field: `${instancePath}/${pointer(params['missingProperty'])}`, message: 'is missing' };
+    case 'required': return { field: `${instancePath}/${pointerPart(String(params['missingProperty']))}`, message: 'is missing' };
     case 'additionalProperties':
-      return { field: `${instancePath}/${pointer(params['additionalProperty'])}`, message: 'is not a field that is known here; leave it out' };
+      return { field: `${instancePath}/${pointerPart(String(params['additionalProperty']))}`, message: UNKNOWN_FIELD };
     case 'pattern': return { field: instancePath, message: hexRules.get(instancePath) ?? 'is not of the right form' };
     default: return { field: instancePath, message: message ?? `breaks the rule ${keyword}` };
   }
-}
-
-/** A name as part of a JSON pointer. It is shortened, since the client chose it. */
-function pointer(name: unknown): string {
-  return String(name).slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1');
 }

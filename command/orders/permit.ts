@@ -3,18 +3,18 @@
  * is placed.
  */
 import { Type } from '../../engine/records/schema-types.js';
-import type { Permit } from '../../engine/records/commands.js';
+import type { OrderPermit } from '../../engine/records/commands.js';
 import { RequestError, type FieldError } from '../../engine/records/errors.js';
-import { AnyCaseBytes32 } from '../../engine/records/fields.js';
+import { AnyCaseBytes32, RecoveryId } from '../../engine/records/fields.js';
 import { BYTES32, isBytes32 } from '../../engine/records/hex.js';
 import { named } from '../../engine/records/named-schema.js';
-import { FieldFault, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
+import { FieldFault, pointerPart, UNKNOWN_FIELD, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
 import { choice, objectSchema, ruledField, uint, UINT256_MAX, UINT64_MAX, uintText } from './body-fields.js';
 
 const word = ruledField({ ...AnyCaseBytes32, description: 'Signature component.' }, `is ${BYTES32.meaning}`, (value) => (
   isBytes32(value) ? value.toLowerCase() : undefined));
 
-const recoveryByte = choice([0, 1, 27, 28], { meaning: '27 or 28 (or 0 or 1)', description: 'Recovery id: 27 or 28, or 0 or 1 for the same.' });
+const recoveryByte = choice(RecoveryId, [0, 1, 27, 28], '27 or 28 (or 0 or 1)');
 
 const FUTURE = 'is a time in the future, in Unix seconds';
 
@@ -43,7 +43,7 @@ type Parsed = { [N in Name]: ValueOf<Fields[N]> };
  * The permit in the form of records (v of 27 or 28, lower-case hex). Its deadline must be after `atMs`. Throws
  * RequestError `invalid_permit`, which names every wrong field.
  */
-export function parsePermit(value: unknown, atMs: number): Permit {
+export function parsePermit(value: unknown, atMs: number): OrderPermit {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidPermit([{ field: '/permitSignature', message: 'is an object; leave it out when there is no permit' }]);
   }
@@ -57,13 +57,13 @@ export function parsePermit(value: unknown, atMs: number): Permit {
     if (message !== undefined) faults.push({ field: `/permitSignature/${name}`, message });
   }
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name));
-  if (unknown !== undefined) faults.push({ field: '/permitSignature', message: 'has a field that is not known here' });
+  if (unknown !== undefined) faults.push({ field: `/permitSignature/${pointerPart(unknown)}`, message: UNKNOWN_FIELD });
   if (faults.length > 0) throw invalidPermit(faults);
   return values as Parsed;
 }
 
 function invalidPermit(faults: readonly FieldError[]): RequestError {
-  return new RequestError('invalid_permit', faults.map(({ field, message }) => `${field} ${message}`).join('; '), faults);
+  return new RequestError('invalid_permit', '', faults);
 }
 
 function normalRecoveryByte(v: 0 | 1 | 27 | 28 | FieldFault): 27 | 28 | FieldFault {

@@ -1,7 +1,7 @@
 /** `POST /api/v1/orders`: from a body's bytes to the answer. An order is accepted exactly once, however often it is sent. */
 import { LogUnavailable } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
-import type { AdvanceClock, Permit, PlaceOrder } from '../../engine/records/commands.js';
+import type { AdvanceClock, OrderPermit, PlaceOrder } from '../../engine/records/commands.js';
 import type { Event, OrderTermsSet } from '../../engine/records/events.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
@@ -9,14 +9,14 @@ import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView, MarketView } from '../../engine/run/view.js';
 import * as field from '../../engine/records/answer-fields.js';
 import { anybody } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
 import type { Exposure } from '../chain/exposure.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed-data.js';
-import { rejectionError, type Answer, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './answer.js';
+import { rejectionError, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './order-ports.js';
 import { expiresTooSoon, fieldError, parseOrder, parseTerms, PlaceOrderRequest, tooSoon, type OrderTerms } from './order-request.js';
 import { parsePermit } from './permit.js';
 import { createUnderway, passed, type Underway } from './command-writer.js';
@@ -53,7 +53,7 @@ export interface PlaceOrderParts {
  * price, size, expiration, market, signature, permit, the chain's smallest size, a rejection by the engine, the limit of open orders,
  * balance and allowance; a log that cannot be written. Only what the replica cannot tell yet is written to the log.
  */
-export type PlaceOrderHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
+export type PlaceOrderHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Reply>;
 
 export function createPlaceOrder(placing: OrderPlacing): PlaceOrderHandler {
   return async (body, signal) => placing(parseJsonObject(body), { signal });
@@ -72,7 +72,7 @@ export interface PlacingOptions {
 }
 
 /** Places the order in a request's parsed body, as PlaceOrderHandler does. */
-export type OrderPlacing = (request: JsonObject, options: PlacingOptions) => Promise<Answer>;
+export type OrderPlacing = (request: JsonObject, options: PlacingOptions) => Promise<Reply>;
 
 export function createOrderPlacing(parts: PlaceOrderParts): OrderPlacing {
   const underway = createUnderway();
@@ -82,7 +82,7 @@ export function createOrderPlacing(parts: PlaceOrderParts): OrderPlacing {
     const terms = parseTerms(request);
     if (expiresTooSoon(order.expiration, at)) return repeatOrRefuse(parts, order, request['signature'], at);
     const domain = domainOfMarket(parts, order.marketId);
-    if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'is not a market of this exchange' }]);
+    if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'names it' }]);
     const digest = domain.orderDigest(order);
     const signature = checkSignature(parts.recovery, { domain, digest, trader: order.trader, given: request['signature'] });
     const orderHash = toHex(digest);
@@ -90,8 +90,9 @@ export function createOrderPlacing(parts: PlaceOrderParts): OrderPlacing {
     const { chainId } = domain.domain;
     const known = parts.view.order(orderHash);
     if (known !== undefined) return originalAnswer(parts, orderHash, known);
-    if (request['permitSignature'] !== undefined) {
-      command.permit = parsePermit(request['permitSignature'], at);
+    const { permitSignature = null } = request;
+    if (permitSignature !== null) {
+      command.permit = parsePermit(permitSignature, at);
       checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
     }
     if (terms !== undefined) Object.assign(command, terms);
@@ -257,14 +258,14 @@ export function checkSignature(recovery: SignerRecovery, { domain: { domain }, d
   const recovered = recovery.recover(digest, bytes);
   if (recovered.ok && recovered.signer === trader) return normalSignature(bytes);
   const fault = recovered.ok ? `is by ${recovered.signer}, not by the trader ${trader}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
-  throw fieldError('invalid_signature', '/signature', `${fault}; the digest is ${toHex(digest)} in the domain ${JSON.stringify(domain)}`, {
+  throw fieldError('invalid_signature', '/signature', fault, {
     digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null, domain,
   });
 }
 
 /** Throws `invalid_permit` for a permit that this trader did not sign. */
 export function checkPermit(
-  { permitDigestOf, recovery }: PlaceOrderParts, { chainId, owner, permit }: { chainId: number; owner: string; permit: Permit },
+  { permitDigestOf, recovery }: PlaceOrderParts, { chainId, owner, permit }: { chainId: number; owner: string; permit: OrderPermit },
 ): void {
   const digestOf = permitDigestOf(chainId);
   if (digestOf === undefined) return;
@@ -273,12 +274,12 @@ export function checkPermit(
   const recovered = recovery.recover(digest, signature);
   if (recovered.ok && recovered.signer === owner) return;
   const fault = recovered.ok ? `is by ${recovered.signer}, not by the trader ${owner}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
-  throw fieldError('invalid_permit', '/permitSignature', `${fault}; the digest is ${toHex(digest)}, for the settlement contract as spender`, {
+  throw fieldError('invalid_permit', '/permitSignature', `${fault}; its spender is the settlement contract`, {
     digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null,
   });
 }
 
-async function answerTo(parts: PlaceOrderParts, { orderHash, trader }: PlaceOrder, { position, outcome }: Submitted): Promise<Answer> {
+async function answerTo(parts: PlaceOrderParts, { orderHash, trader }: PlaceOrder, { position, outcome }: Submitted): Promise<Reply> {
   const first = outcome.events[0];
   switch (first?.type) {
     case 'OrderAccepted': return { body: `{${acceptedFields(orderHash, outcome)}}`, position };
@@ -291,7 +292,7 @@ async function answerTo(parts: PlaceOrderParts, { orderHash, trader }: PlaceOrde
 /** The answer that the order got first, and what has become of the order since, if that is known. */
 async function originalAnswer(
   parts: PlaceOrderParts, orderHash: string, { orderNumber, status, forgotten }: Pick<KnownOrder, 'orderNumber'> & Partial<KnownOrder>,
-): Promise<Answer> {
+): Promise<Reply> {
   const present = status === undefined || (status === 'open' && forgotten === true) ? '' : `,"orderStatus":"${status}"`;
   try {
     const original = acceptedFields(orderHash, await parts.originalOutcome(orderNumber));
@@ -306,7 +307,7 @@ async function originalAnswer(
  * An expired order may have been accepted long ago and its answer lost: then the original answer is given again. Throws
  * `invalid_expiration` otherwise.
  */
-async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given: unknown, at: number): Promise<Answer> {
+async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given: unknown, at: number): Promise<Reply> {
   const refusal = tooSoon(order.expiration, at);
   const domain = domainOfMarket(parts, order.marketId);
   const bytes = signatureBytes(given);
@@ -322,8 +323,8 @@ async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given:
 
 /** An order in examples. */
 export const exampleOrder = {
-  marketId: example.marketId, trader: example.alice, side: 0, outcome: 0, price: 620_000, size: 25_000_000, nonce: 1,
-  expiration: example.expiration, makerFeeRecipient: `0x${'0'.repeat(40)}`,
+  marketId: example.marketId, trader: example.alice, side: 0, outcome: 0, price: 620_000, size: '25000000', nonce: '1',
+  expiration: String(example.expiration), makerFeeRecipient: `0x${'0'.repeat(40)}`,
 };
 
 export const placeOrder = defineEndpoint({
@@ -331,20 +332,20 @@ export const placeOrder = defineEndpoint({
   description: 'The order is matched at once against the resting orders of the same outcome, by price, then time. The unfilled remainder rests in the book. '
     + 'The answer is sent when the order is durable. Sending the same signed order again is safe: it gets the first answer, with `Idempotent-Replayed: true` '
     + 'and the present `orderStatus`, also when it comes with other terms (`timeInForce`, `postOnly`, `notAfter`, `selfTrade`): those of the first time '
-    + 'hold. An order that was refused because of the book (`not_filled`, `would_match`) is decided anew. Integers of the body may be JSON integers or '
-    + 'decimal strings.',
+    + 'hold; of an order that was cancelled since, `orderStatus` is `cancelled`, and nothing is placed. An order that was refused because of the book '
+    + '(`not_filled`, `would_match`) is decided anew.',
   parameters: {},
   body: bytesOf(PlaceOrderRequest, {
     limitBytes: MAX_BODY_BYTES,
     examples: {
       'order': { order: exampleOrder, signature: example.signature },
       'fill or kill, until a time': {
-        order: exampleOrder, signature: example.signature, timeInForce: 'FOK', notAfter: example.placedAt * 1_000 + 5_000, selfTrade: 'cancel_newer',
+        order: exampleOrder, signature: example.signature, timeInForce: 'FOK', notAfter: `${example.placedAt}000`, selfTrade: 'cancel_newer',
       },
       'post-only': { order: exampleOrder, signature: example.signature, postOnly: true },
       'order with permit': {
-        order: { ...exampleOrder, size: '25000000', nonce: '2' }, signature: example.signature,
-        permitSignature: { nonce: 0, value: '15500000', deadline: example.expiration, v: 27, r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}` },
+        order: { ...exampleOrder, nonce: '2' }, signature: example.signature,
+        permitSignature: { nonce: '0', value: '15500000', deadline: String(example.expiration), v: 27, r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}` },
       },
     },
   }),
@@ -353,8 +354,10 @@ export const placeOrder = defineEndpoint({
     description: 'The order is accepted.',
     schema: field.answer('PlacedOrder', {
       orderHash: field.Bytes32, status: Type.Literal('accepted'), matches: field.integer('Number of trades that the order made at once.'), timestamp: field.Seconds,
-      orderStatus: Type.Optional(field.oneOf(field.ORDER_STATES, 'Only when the same order was submitted before: the order\'s present state, as in '
-      + '/api/v1/orders/{hash}. Missing if it is not known at the moment.')),
+      orderStatus: Type.Optional({
+        ...field.OrderStatus, description: 'Only when the same order was submitted before: the order\'s present state, as in '
+          + '/api/v1/orders/{hash}. Missing if it is not known at the moment.',
+      }),
       remainingSize: Type.Optional(field.amount('Only for FOK and FAK, and where selfTrade has cancelled the order: shares that were not filled and are cancelled')),
     }),
     examples: {

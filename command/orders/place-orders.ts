@@ -3,11 +3,12 @@ import { RequestError } from '../../engine/records/errors.js';
 import { record } from '../../engine/records/fields.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { anybody } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import { parseJsonObject, type JsonObject } from '../../engine/records/exact-json.js';
 import * as example from '../../service/api/examples.js';
 import { problemExample, problems } from '../../service/api/problems.js';
-import type { Answer, Submitted } from './answer.js';
+import { refuseUnknown } from '../../service/api/request-fields.js';
+import type { Submitted } from './order-ports.js';
 import { refusal, Results, type SignedRequestHandler } from './cancel-orders.js';
 import type { CommandWriter, Written } from './command-writer.js';
 import { fieldError, PlaceOrderRequest } from './order-request.js';
@@ -57,12 +58,12 @@ function marketIn(request: unknown): string | undefined {
   return typeof marketId === 'string' ? marketId.toLowerCase() : undefined;
 }
 
-function placeOne(placing: OrderPlacing, request: unknown, how: Parameters<OrderPlacing>[1]): Promise<Answer> {
+function placeOne(placing: OrderPlacing, request: unknown, how: Parameters<OrderPlacing>[1]): Promise<Reply> {
   if (typeof request !== 'object' || request === null || Array.isArray(request)) return Promise.reject(new RequestError('invalid_json'));
   return placing(request as JsonObject, how);
 }
 
-/** As how many orders the body counts for the rate limit: those that a request of its own would count, too. */
+/** The number of orders in the body: the rate limit counts each as if it came alone. */
 function weightOf(body: Buffer): number {
   try {
     return ordersIn(parseJsonObject(body)).length;
@@ -73,8 +74,7 @@ function weightOf(body: Buffer): number {
 }
 
 function ordersIn(body: JsonObject): readonly unknown[] {
-  const unknown = Object.keys(body).find((name) => name !== 'orders');
-  if (unknown !== undefined) throw fieldError('invalid_request', '/', 'has only the field orders');
+  refuseUnknown(body, { orders: true });
   const { orders } = body;
   if (!Array.isArray(orders) || orders.length === 0 || orders.length > MAX_BATCH_ORDERS) {
     throw fieldError('invalid_request', '/orders', `is a list of 1 to ${MAX_BATCH_ORDERS} orders`);
@@ -135,7 +135,7 @@ export const placeOrders = defineEndpoint({
       'two orders': {
         orders: [
           { order: exampleOrder, signature: example.signature },
-          { order: { ...exampleOrder, nonce: 2, price: 610_000 }, signature: example.signature, postOnly: true },
+          { order: { ...exampleOrder, nonce: '2', price: 610_000 }, signature: example.signature, postOnly: true },
         ],
       },
     },

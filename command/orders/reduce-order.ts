@@ -6,13 +6,13 @@ import { isBytes32 } from '../../engine/records/hex.js';
 import { Type } from '../../engine/records/schema-types.js';
 import * as field from '../../engine/records/answer-fields.js';
 import { requestSignature } from '../../service/api/authority.js';
-import { bytesOf, MAX_BODY_BYTES, defineEndpoint } from '../../service/api/endpoint.js';
+import { bytesOf, MAX_BODY_BYTES, defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import * as example from '../../service/api/examples.js';
 import { inPath } from '../../service/api/parameter.js';
 import * as parameter from '../../service/api/parameters.js';
 import { problems } from '../../service/api/problems.js';
 import * as kind from '../../service/api/request-fields.js';
-import { rejectionError, type Answer, type KnownOrder } from './answer.js';
+import { rejectionError, type KnownOrder } from './order-ports.js';
 import { bodyFields, bodySchema, parseBody } from './request-body.js';
 import { cancelledBody, checkRequest, findAny, inTurn, type SignedRequestParts } from './signed-request.js';
 import { createUnderway } from './command-writer.js';
@@ -24,7 +24,7 @@ const fields = { size, deadline, signature };
  * Reduces the order with this hash to the size in the body. Throws RequestError for the first fault: hash, body, an
  * unknown order, the signature, an order that cannot be reduced so, a log that cannot be written.
  */
-export type ReduceOrderHandler = (orderHash: string, body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
+export type ReduceOrderHandler = (orderHash: string, body: Uint8Array, signal?: AbortSignal) => Promise<Reply>;
 
 export function createReduceOrder(parts: SignedRequestParts): ReduceOrderHandler {
   const underway = createUnderway();
@@ -46,7 +46,7 @@ export function createReduceOrder(parts: SignedRequestParts): ReduceOrderHandler
 /** An order that is so already, or cannot be so any more, is answered without a record. */
 async function reduce(
   parts: SignedRequestParts, command: ReduceOrder, signal: AbortSignal | undefined,
-): Promise<Answer> {
+): Promise<Reply> {
   const { orderHash } = command;
   const before = await parts.findOrder(orderHash);
   const known = before === undefined ? undefined : answerOf(command, before);
@@ -69,7 +69,7 @@ async function reduce(
 }
 
 /** The answer that needs no command; undefined where one is needed. Throws RequestError. */
-function answerOf(command: ReduceOrder, order: KnownOrder): Answer | undefined {
+function answerOf(command: ReduceOrder, order: KnownOrder): Reply | undefined {
   const { orderHash } = command;
   const at = order.asOf === undefined ? {} : { position: order.asOf };
   const [asked, present, left] = [command.size, order.size, order.remaining].map(BigInt) as [bigint, bigint, bigint];
@@ -97,7 +97,7 @@ export const reduceOrder = defineEndpoint({
   parameters: { orderHash: inPath('hash', kind.text(AnyCaseBytes32), parameter.orderHashText) },
   body: bytesOf(bodySchema(fields), {
     limitBytes: MAX_BODY_BYTES,
-    examples: { smaller: { size: 15_000_000, deadline: example.expiration, signature: example.signature } },
+    examples: { smaller: { size: '15000000', deadline: String(example.expiration), signature: example.signature } },
   }),
   authority: requestSignature('ReduceOrder'), errorShape: problems,
   answer: {

@@ -3,14 +3,16 @@
  * form of records.
  */
 import { parseJsonObject } from '../../engine/records/exact-json.js';
-import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, MAX_CANCELLED_ORDERS, record } from '../../engine/records/fields.js';
+import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, ChainIdInput, MAX_CANCELLED_ORDERS, record } from '../../engine/records/fields.js';
 import { ADDRESS, BYTES32, SIGNATURE, isAddress, isBytes32, signatureBytes } from '../../engine/records/hex.js';
 import { Type, type TObject } from '../../engine/records/schema-types.js';
-import { FieldFault, optional, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
+import { FieldFault, optional, refuseUnknown, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
 import { ruledField, uint, UINT64_MAX } from './body-fields.js';
 import { fieldError } from './order-request.js';
 
-const seconds = uint({ max: 4_294_967_295n, description: 'Seconds from now until the orders are cancelled; 0 disarms.' });
+const seconds = uint({ max: 4_294_967_295n, description: '' });
+/** Longer waits are taken, too; nobody needs them. */
+const SecondsInput = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: 'Seconds from now until the orders are cancelled; 0 disarms.' });
 
 /**
  * The fields that bodies are made of. Without `deadline` and `signature`, the handler refuses the request with a code
@@ -28,7 +30,7 @@ export const bodyFields = {
       : undefined, 'invalid_order_hash'),
   marketId: ruledField({ ...AnyCaseBytes32, description: 'Market; 32 zero bytes mean all markets of the chain.' }, `is ${BYTES32.meaning}`,
     (value) => isBytes32(value) ? value.toLowerCase() : undefined, 'invalid_market_id'),
-  seconds: { ...seconds, parse: (value: unknown) => {
+  seconds: { ...seconds, schema: SecondsInput, parse: (value: unknown) => {
     const text = seconds.parse(value);
     return text instanceof FieldFault ? text : Number(text);
   } },
@@ -37,7 +39,7 @@ export const bodyFields = {
   signature: optional(ruledField({ ...AnyCaseSignature, description: 'The trader\'s EIP-712 signature of the request in the chain\'s orderDomain: r, s, v.' },
     `is 65 bytes: ${SIGNATURE.meaning}`, (value) => signatureBytes(value), 'invalid_request_signature')),
   chainId: optional(ruledField(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Chain of the orders; may be left out where there is only one.' }),
+    { ...ChainIdInput, description: 'Chain of the orders; may be left out where there is only one.' },
     'is the id of a chain', (value) => typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined, 'invalid_chain_id')),
 } as const;
 
@@ -57,11 +59,7 @@ export function bodySchema(fields: Fields): TObject {
  */
 export function parseBody<const F extends Fields>(body: Uint8Array, fields: F): { readonly [Name in keyof F]: ValueOf<F[Name]> } {
   const object = parseJsonObject(body);
-  const unknown = Object.keys(object).find((name) => !Object.hasOwn(fields, name));
-  if (unknown !== undefined) {
-    const field = `/${unknown.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    throw fieldError('invalid_request', field, 'is not a field that is known here; leave it out');
-  }
+  refuseUnknown(object, fields);
   return Object.fromEntries(Object.entries(fields).map(([name, { parse }]) => {
     const given = object[name] ?? undefined;
     const value = parse(given);

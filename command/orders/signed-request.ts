@@ -6,7 +6,7 @@ import { toHex } from '../../engine/records/hex.js';
 import type { EngineView } from '../../engine/run/view.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain, RequestFields } from '../signing/typed-data.js';
-import type { FindOrder, KnownOrder, OriginalOutcome, Submit } from './answer.js';
+import type { FindOrder, KnownOrder, OriginalOutcome, Submit } from './order-ports.js';
 import { passed, type Written, type Underway } from './command-writer.js';
 import { fieldError } from './order-request.js';
 
@@ -36,7 +36,7 @@ export function chainOf({ domains }: Pick<SignedRequestParts, 'domains'>, chainI
     if (only !== undefined && others.length === 0) return only;
     throw fieldError('invalid_chain_id', '/chainId', 'is missing, and there are several chains');
   }
-  if (!domains.has(chainId)) throw fieldError('unknown_chain', '/chainId', 'is not a chain of this exchange');
+  if (!domains.has(chainId)) throw fieldError('unknown_chain', '/chainId', 'names it');
   return chainId;
 }
 
@@ -68,7 +68,7 @@ export function checkRequest(
   if (recovered.ok && recovered.signer === fields.trader) return { signature: normalSignature(signature), deadline };
   const { domain } = prepared;
   const fault = recovered.ok ? `is by ${recovered.signer}, not by the trader ${fields.trader}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
-  throw fieldError('invalid_request_signature', '/signature', `${fault}; the digest is ${toHex(digest)} in the domain ${JSON.stringify(domain)}`, {
+  throw fieldError('invalid_request_signature', '/signature', fault, {
     digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null, domain,
   });
 }

@@ -6,6 +6,7 @@ import * as field from '../../engine/records/answer-fields.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
+import { AnyCaseBytes32 } from '../../engine/records/fields.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { recordedBlock, type EngineView } from '../../engine/run/view.js';
 import { anybody } from '../../service/api/authority.js';
@@ -146,8 +147,8 @@ export const syncPosition = defineEndpoint({
     user: inQuery('userAddress', kind.optional(kind.address), {
       description: 'Owner of the position, if the body does not name one.', example: example.alice,
     }),
-    market: inPath('marketId', kind.marketReference, {
-      description: 'Market identifier, or the address of the market\'s contract.', example: example.marketId,
+    market: inPath('marketId', kind.marketReference(AnyCaseBytes32), {
+      description: 'Market identifier.', example: example.marketId,
     }),
   },
   body: objectOf({ userAddress: kind.optional(kind.address) }, {
@@ -183,8 +184,7 @@ function userOf({ body: { userAddress }, user }: {
   readonly body: { readonly userAddress: string | undefined }; readonly user: string | undefined;
 }): string {
   if (userAddress !== undefined && user !== undefined && userAddress !== user) {
-    const message = 'not one user in the body and another in the query';
-    throw new RequestError('invalid_request', `userAddress: ${message}`, [{ field: '/userAddress', message }]);
+    throw new RequestError('invalid_request', '', [{ field: '/userAddress', message: 'is one user in the body and another one in the query' }]);
   }
   return userAddress ?? user ?? kind.valueOf('userAddress', kind.address, undefined);
 }

@@ -5,11 +5,10 @@ import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView } from '../../engine/run/view.js';
 import type { Admit } from '../../engine/running-role.js';
 import { anybody } from '../../service/api/authority.js';
-import { defineEndpoint } from '../../service/api/endpoint.js';
+import { defineEndpoint, type Reply } from '../../service/api/endpoint.js';
 import { clientText } from '../../service/api/errors.js';
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
-import type { Answer } from './answer.js';
 import { haltsAhead, type HaltParts } from './planned-halts.js';
 
 export interface TradingStatusParts extends HaltParts {
@@ -17,7 +16,7 @@ export interface TradingStatusParts extends HaltParts {
   /** Throws RequestError while no order is taken. */
   readonly admit: Admit;
 }
-export type TradingStatusHandler = () => Answer;
+export type TradingStatusHandler = () => Reply;
 
 export function createTradingStatus({ view, admit, ...halts }: TradingStatusParts): TradingStatusHandler {
   return () => {
@@ -61,7 +60,10 @@ export const getStatus = defineEndpoint({
         status: 'open', reason: null, detail: null,
         plannedHalts: [{ from: example.placedAt + 3_600, to: example.placedAt + 5_400, reason: 'a new version of the database' }],
       },
-      'paused': { status: 'paused', reason: 'disk_full', detail: 'the disk of the service is full or nearly full, and the request was not taken', plannedHalts: [] },
+      'paused': {
+        status: 'paused', reason: 'disk_full', plannedHalts: [],
+        detail: 'there is no room for the request, which was not taken; send it again as Retry-After says: the disk of DATA_DIR is full',
+      },
     },
     headers: { 'X-Log-Position': 'The newest log position that the process knows.' },
   },

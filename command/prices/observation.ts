@@ -41,7 +41,7 @@ const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 const LAST_MS = 8.64e15;
 
 /**
- * A decimal string as an integer of 1e-8. Further digits are cut off: 1e-9 USD is no reason to go without the price.
+ * A decimal string as an integer of 1e-8. Further digits are cut off.
  * Throws BadMessage.
  */
 export function decimalE8(text: unknown): bigint {

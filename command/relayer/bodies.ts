@@ -4,7 +4,8 @@
  */
 import { RequestError } from '../../engine/records/errors.js';
 import { parseJsonObject } from '../../engine/records/exact-json.js';
-import type { RelayAction } from '../../engine/records/fields.js';
+import { Outcome } from '../../engine/records/answer-fields.js';
+import { ChainIdInput, type RelayAction } from '../../engine/records/fields.js';
 import { FieldFault } from '../../service/api/request-fields.js';
 import {
   address, bytes32, decimal, decimals, flag, integer, objects, optional, parseFields, recoveryId, signatureWord,
@@ -14,14 +15,14 @@ import {
 /** The most redemptions in one request. */
 export const MAX_REDEMPTIONS = 20;
 
-const chainId = integer(1, Number.MAX_SAFE_INTEGER, 'Chain identifier.');
+const chainId = integer(1, Number.MAX_SAFE_INTEGER, ChainIdInput);
 const owner = address('Who has signed, and whose tokens are meant.');
 const collateralToken = address('The stablecoin contract.');
 const conditionId = bytes32('The condition: the market\'s id.');
 const marketAddress = address('The market\'s contract.');
 
 const signature = {
-  deadline: decimal('Unix seconds until which the signature counts.'), v: recoveryId('27 or 28; 0 or 1 mean the same.'),
+  deadline: decimal('Unix seconds until which the signature counts.'), v: recoveryId,
   r: signatureWord('32 bytes as hex, 66 characters.'), s: signatureWord('32 bytes as hex, 66 characters.'),
 };
 
@@ -43,7 +44,7 @@ export const bodies = {
   },
   'ctf-redemption': { chainId, owner, ...redemption, marketAddress: optional(marketAddress) },
   'batch-ctf-redemption': {
-    chainId, owner, redemptions: objects({ marketAddress, ...redemption }, `At most ${MAX_REDEMPTIONS}, each signed as for ctf-redemption.`),
+    chainId, owner, redemptions: objects('Redemption', { marketAddress, ...redemption }, `At most ${MAX_REDEMPTIONS}, each signed as for ctf-redemption.`),
   },
   'propose-resolution': {
     chainId, marketAddress, proposer: address('Who has signed and posts the bond.'), outcome: flag('True is YES, false NO.'), ...signature,
@@ -51,7 +52,7 @@ export const bodies = {
     bondV: optional(signature.v), bondR: optional(signature.r), bondS: optional(signature.s),
   },
   'settle-market': {
-    chainId, marketAddress, settler: address('Who has signed.'), ...signature, winningOutcome: integer(0, 1, '0 = YES, 1 = NO.'),
+    chainId, marketAddress, settler: address('Who has signed.'), ...signature, winningOutcome: integer(0, 1, Outcome),
   },
   'ctf-split': wholeSets,
   'ctf-merge': wholeSets,

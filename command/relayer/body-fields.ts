@@ -3,8 +3,9 @@
  * faults, and no other.
  */
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
-import { AnyCaseAddress, AnyCaseBytes32 } from '../../engine/records/fields.js';
+import { AnyCaseAddress, AnyCaseBytes32, RecoveryId } from '../../engine/records/fields.js';
 import { isAddress, isBytes32 } from '../../engine/records/hex.js';
+import { named } from '../../engine/records/named-schema.js';
 import { FieldFault, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
 
 /** Of several faults in a body, that one is told whose code is the first here. */
@@ -54,31 +55,28 @@ function decimalOf(value: unknown): bigint | FieldFault {
   return number !== undefined && number <= UINT256_MAX ? number : BODY;
 }
 
-/** A whole number, as a JSON integer or as decimal digits. */
-export function integer(min: 0 | 1, max: number, description: string): RequestField<number> {
+/** A whole number, as a JSON integer, which the schema documents, or as decimal digits. */
+export function integer(min: 0 | 1, max: number, schema: TSchema): RequestField<number> {
   // As text at most 15 digits, all of which a double has.
   const pattern = max < 10 ? `^[${min}-${max}]$` : min === 1 ? '^[1-9][0-9]{0,14}$' : '^(0|[1-9][0-9]{0,14})$';
   const digits = new RegExp(pattern);
-  return field(Type.Union(
-    [Type.Integer({ minimum: min, maximum: max }), Type.String({ pattern })], { description },
-  ), (value) => {
+  return field(schema, (value) => {
     if (typeof value === 'string') return digits.test(value) ? Number(value) : BODY;
     return Number.isSafeInteger(value) && value as number >= min && value as number <= max ? value as number : BODY;
   });
 }
 
 /** The recovery id: 27 or 28, or 0 or 1 for the same; another number is a fault of the signature. */
-export const recoveryId = (description: string): RequestField<27 | 28> => (
-  field(Type.Union([0, 1, 27, 28, '0', '1', '27', '28'].map((each) => Type.Literal(each)), { description }), (value) => {
-    switch (wholeNumber(value)) {
-      case undefined: return BODY;
-      case 0:
-      case 27: return 27;
-      case 1:
-      case 28: return 28;
-      default: return SIGNATURE;
-    }
-  }));
+export const recoveryId: RequestField<27 | 28> = field(RecoveryId, (value) => {
+  switch (wholeNumber(value)) {
+    case undefined: return BODY;
+    case 0:
+    case 27: return 27;
+    case 1:
+    case 28: return 28;
+    default: return SIGNATURE;
+  }
+});
 
 /** A half of a signature: 66 characters of hex. Another text is a fault of the signature. */
 export const signatureWord = (description: string): RequestField<string> => field({
@@ -93,14 +91,11 @@ export const optional = <T>({ parse, ...rest }: RequestField<T>): RequestField<T
 export type BodyFields = Readonly<Record<string, RequestField<unknown>>>;
 export type Parsed<F extends BodyFields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
 
-/**
- * The fields of an object, or the fault that is told. Fields that are not known are ignored, as clients of the
- * interface may send more than it names.
- */
+/** The fields of an object, or the fault that is told. A field that is not known is a fault of the body, as everywhere. */
 export function parseFields<F extends BodyFields>(fields: F, object: unknown): Parsed<F> | FieldFault {
   if (typeof object !== 'object' || object === null || Array.isArray(object)) return BODY;
   const values: Record<string, unknown> = {};
-  const faults: FieldFault[] = [];
+  const faults: FieldFault[] = Object.keys(object).every((name) => Object.hasOwn(fields, name)) ? [] : [BODY];
   for (const [name, { parse }] of Object.entries(fields)) {
     const value = parse(Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined);
     if (value instanceof FieldFault) faults.push(value);
@@ -109,9 +104,9 @@ export function parseFields<F extends BodyFields>(fields: F, object: unknown): P
   return firstOf(faults) ?? values as Parsed<F>;
 }
 
-/** A list of objects with the same fields. */
-export const objects = <F extends BodyFields>(fields: F, description: string): RequestField<readonly Parsed<F>[]> => (
-  field(Type.Array(schemaOf(fields), { minItems: 1, description }), (value) => {
+/** A list of objects with the same fields; documents have a schema with this name for one of them. */
+export const objects = <F extends BodyFields>(name: string, fields: F, description: string): RequestField<readonly Parsed<F>[]> => (
+  field(Type.Array(named(name, schemaOf(fields)), { minItems: 1, description }), (value) => {
     if (!Array.isArray(value) || value.length === 0) return BODY;
     const parsed = value.map((each) => parseFields(fields, each));
     return firstOf(parsed.filter((each) => each instanceof FieldFault)) ?? parsed as Parsed<F>[];
@@ -120,7 +115,7 @@ export const objects = <F extends BodyFields>(fields: F, description: string): R
 /** The schema of an object with these fields. */
 export function schemaOf(fields: BodyFields): TSchema {
   return Type.Object(Object.fromEntries(Object.entries(fields).map(([name, { schema, required }]) => (
-    [name, required ? schema : Type.Optional(schema)]))));
+    [name, required ? schema : Type.Optional(schema)]))), { additionalProperties: false });
 }
 
 function firstOf(faults: readonly FieldFault[]): FieldFault | undefined {

@@ -21,8 +21,8 @@ export interface GoalParts {
 }
 
 /**
- * Whether the state is as asked before anything is done, so that nothing needs to be sent. Redemptions, splits and
- * merges always are to be done.
+ * Whether the chain already has the state that was asked for, so that nothing needs to be sent. Never true of
+ * redemptions, splits and merges.
  */
 export async function isReached(goal: Goal, parts: GoalParts, block: BlockTag = 'latest'): Promise<boolean> {
   const results = await parts.reads.views(stateCalls(goal, parts.contracts), block);

@@ -3,7 +3,7 @@
  * for.
  */
 import type { RelayAction } from '../../engine/records/fields.js';
-import type { Message } from '../signing/action-digest.js';
+import type { ActionMessage } from '../signing/action-digest.js';
 import type { SignedActionName } from '../signing/signed-actions.js';
 import { encodeAggregate, encodeCall, type ContractCall } from '../chain/abi.js';
 import { bondPermitOf, ownerOf, type Redemption, type RelayRequest, type RequestOf, type SignatureFields } from './bodies.js';
@@ -15,7 +15,7 @@ import type { Targets } from './targets.js';
 export interface SignedPart {
   readonly name: SignedActionName;
   /** All members but the nonce. */
-  readonly message: Message;
+  readonly message: ActionMessage;
   /** The condition or market whose nonces are meant; undefined for nonces without a key. */
   readonly nonceOf: string | undefined;
   readonly signature: SignatureFields;

@@ -112,8 +112,8 @@ interface Candidate {
 }
 
 /**
- * The nonces that a message may be signed with: first the one that is due when the messages before it have used up
- * theirs, then the one that was due before the whole request was carried out, then the others of that time and of now.
+ * The nonces that a message may be signed with, the likeliest first: the nonce that is due after the request's earlier
+ * messages; the nonce that was due before the request was carried out; then the others around them.
  */
 function candidates(
   base: bigint, { place, total, isKeyed }: { place: number; total: number; isKeyed: boolean },

@@ -3,7 +3,7 @@
  * the queue: it has each fill's state, and the worker writes what `next` returns. No input or output.
  */
 import { backoffMs } from '../../engine/waiting.js';
-import type { Ending, RequestStatus } from '../lane/requests.js';
+import type { TransactionEnding, RequestStatus } from '../lane/requests.js';
 import type { QueueRules } from './rules.js';
 
 export type FillState
@@ -127,7 +127,7 @@ export interface Timing {
   readonly rules: QueueRules;
 }
 
-/** The first batch of the fills, which are in order, and from when on it goes: until then others may join it. */
+/** The first batch of these fills, which are in order, and when it may be sent: until then other fills may join it. */
 export function firstBatch<Fill extends FillProgress>(
   fills: readonly Fill[], { nowMs, askedMs, rules }: Timing,
 ): { readonly batch: readonly Fill[]; readonly fromMs: number } {
@@ -155,7 +155,7 @@ export function isOver(status: RequestStatus, nextBlock: number): boolean {
   }
 }
 
-export function hasSucceeded(status: RequestStatus): status is { readonly kind: 'ended'; readonly ending: Ending & { readonly kind: 'mined' } } {
+export function hasSucceeded(status: RequestStatus): status is { readonly kind: 'ended'; readonly ending: TransactionEnding & { readonly kind: 'mined' } } {
   return status.kind === 'ended' && status.ending.kind === 'mined' && status.ending.succeeded;
 }
 

@@ -1,13 +1,13 @@
 /** What an operator reads about settlement requests that have left fills unsettled, and about the likely cause. */
 import type { Report } from '../../engine/report.js';
-import type { Ending } from '../lane/requests.js';
+import type { TransactionEnding } from '../lane/requests.js';
 
 /** A transaction that is over. */
 export interface OverTransaction {
   /** The request's id. */
   readonly id: string;
   readonly fills: readonly number[];
-  readonly ending: Ending;
+  readonly ending: TransactionEnding;
   /** Its fills that the history does not have as settled or failed. */
   readonly unsettled: readonly number[];
   /** Those of them that another transaction has settled or failed on the chain. */

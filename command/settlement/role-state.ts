@@ -4,7 +4,7 @@ import { Type, type Static } from '../../engine/records/schema-types.js';
 import { shortText, wholeSeconds, type StateTable } from '../../engine/state-table.js';
 import type { OpenFeed } from '../feed/kafka/kafka-feed.js';
 import type { Intake } from './intake.js';
-import type { SettlementStatus } from './settlement-worker.js';
+import type { SettlementWorkerStatus } from './settlement-worker.js';
 
 const settlementSchema = Type.Object({
   chainId: field.ChainId,
@@ -136,7 +136,7 @@ export interface SettlementStateParts {
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   /** Undefined until the worker runs. */
-  readonly settlement: () => SettlementStatus | undefined;
+  readonly settlement: () => SettlementWorkerStatus | undefined;
   /** How many fills wait for the chain, counted up to 10,000; asked while no worker runs. */
   readonly waiting: () => Promise<number>;
 }

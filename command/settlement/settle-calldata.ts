@@ -1,7 +1,7 @@
 /**
  * Encodes the calldata of Settlement.settleBatch word by word, in a fraction of the time that a general encoder takes.
  */
-import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
+import type { OrderPermit, PlaceOrder } from '../../engine/records/commands.js';
 
 /** The arguments of settleBatch. Each order is listed once; fills name it by its index in the list. */
 export interface SettleBatch {
@@ -18,7 +18,7 @@ export type SettledOrder = Pick<
 
 export interface SettledPermit {
   readonly owner: string;
-  readonly permit: Permit;
+  readonly permit: OrderPermit;
 }
 
 export interface SettledFill {

@@ -48,7 +48,7 @@ export interface SettlementOptions {
   readonly timings?: Partial<SettlementTimings>;
 }
 
-export interface SettlementStatus {
+export interface SettlementWorkerStatus {
   /** Whether this process settles the chain; if not, another process may. */
   readonly holds: boolean;
   /** The number of fills in the queue that are in no request; counting stops at 10,000. */
@@ -71,7 +71,7 @@ export interface SettlementStatus {
 export interface Settlement {
   /** Resolves when the worker has ended. Only `signal` ends it. */
   readonly done: Promise<void>;
-  status(): SettlementStatus;
+  status(): SettlementWorkerStatus;
 }
 
 /** Starts the worker. Every failure is reported and retried with growing pauses. */
@@ -121,7 +121,7 @@ export class SettlementWorker {
   /** Whether the history has caught up once since the start: an earlier process's transaction may have settled fills in the last blocks. */
   private begun = false;
   private catchingUp = false;
-  /** When the queue was read last, how far the feed had come then, and when it is to be read again though nothing new has come. */
+  /** The last read of the queue: when, the feed's watermark at that time, and when to read again without new fills. */
   private looked = { atMs: -Infinity, watermark: -1, againMs: -Infinity };
   private counted = { ...NOTHING_WAITS, atMs: -Infinity, isCurrent: false };
 
@@ -181,9 +181,9 @@ export class SettlementWorker {
     if (await lane.wait(this.options.signal, this.timings.pollMs) === 'rung') this.laneView.hasRung();
   }
 
-  problemOfLane = (): SettlementStatus['problem'] => this.laneView.problem(this.openCounts().asked > 0);
+  problemOfLane = (): SettlementWorkerStatus['problem'] => this.laneView.problem(this.openCounts().asked > 0);
 
-  status(): Omit<SettlementStatus, 'holds' | 'problem'> {
+  status(): Omit<SettlementWorkerStatus, 'holds' | 'problem'> {
     // A process that stands by does not know what the other one does.
     const standsBy = this.options.intake.status().standby;
     const requests = standsBy ? [] : [...this.requests.values()];

@@ -4,13 +4,13 @@ import type { Member, SignedAction } from './signed-actions.js';
 
 /** Hex for addresses and 32 bytes, bigints for integers of any size. */
 export type MessageValue = string | boolean | bigint | readonly bigint[] | readonly string[];
-export type Message = Readonly<Record<string, MessageValue>>;
+export type ActionMessage = Readonly<Record<string, MessageValue>>;
 
 /**
  * The digest of a message, 32 bytes: what its signer signs. Does not check the values: check them first. Throws when a
  * member is missing.
  */
-export type ActionDigest = (message: Message) => Uint8Array;
+export type ActionDigest = (message: ActionMessage) => Uint8Array;
 
 const WORD = 32;
 

@@ -4,7 +4,7 @@
  */
 import * as recorded from './fields.js';
 import { ADDRESS, BYTES32 } from './hex.js';
-import { named } from './named-schema.js';
+import { named, withValueNames } from './named-schema.js';
 import { Type, type TObjectOptions, type TProperties, type TSchema } from './schema-types.js';
 
 /** An object of an answer. Answers may gain fields within a version, so the schema allows further fields. */
@@ -19,8 +19,8 @@ export const amount = (what: string) => integer(`${what}, 6 decimals. An exact i
 
 export const Address = named('Address', Type.String({ pattern: ADDRESS.recorded, description: 'An on-chain address, lower case.' }));
 export const Bytes32 = named('Bytes32', Type.String({ pattern: BYTES32.recorded, description: '32 bytes as hex, lower case.' }));
-export const Side = named('Side', Type.Integer({ minimum: 0, maximum: 1, description: '0 = BUY, 1 = SELL.' }));
-export const Outcome = named('Outcome', Type.Integer({ minimum: 0, maximum: 1, description: '0 = YES, 1 = NO.' }));
+export const Side = named('Side', numbered(['BUY', 'SELL']));
+export const Outcome = named('Outcome', numbered(['YES', 'NO']));
 export const Price = named('Price', Type.Integer({
   minimum: 1, maximum: 999_999, description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.',
 }));
@@ -47,7 +47,13 @@ export const yesCost = integer('Average-cost basis of the YES shares, 6 decimals
 export const noCost = integer('Average-cost basis of the NO shares, 6 decimals.', MIN);
 
 /** The states of an accepted order. */
-export const ORDER_STATES = ['open', 'filled', 'cancelled'];
+export const OrderStatus = named('OrderStatus', oneOf(['open', 'filled', 'cancelled'], 'The state of the order.'));
+
+/** Integers from 0 on, each with a name. */
+function numbered(names: readonly string[]) {
+  const description = `${names.map((name, number) => `${number} = ${name}`).join(', ')}.`;
+  return withValueNames(Type.Integer({ enum: [...names.keys()], description }), names);
+}
 
 /** A schema that also allows null; the description says when the value is null. */
 export const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union(

@@ -5,7 +5,7 @@ import { Type, type Static } from './schema-types.js';
 import {
   Address, Asset, AssetPrice, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason,
   MAX_CANCELLED_ORDERS, MAX_CLAIMS, MarketKind,
-  Milliseconds, MarketOutcome, Position, Price, PriceRank, PriceSource, RelayAction, Seconds, Side, Signature, Uint256,
+  Milliseconds, MarketOutcome, Position, Price, PriceRank, PriceSourceName, RelayAction, Seconds, Side, Signature, Uint256,
   Uint32, Uint64, record,
 } from './fields.js';
 
@@ -21,10 +21,11 @@ const head = <K extends string, V extends number>(kind: K, v: V) => ({
 const fact = { fact: Type.Optional(ChainFact) };
 
 /** An ERC-2612 permit that was sent with an order. The batch that settles the order's first fill uses it. */
-export const Permit = record({
+export const OrderPermit = record({
   nonce: Uint64, value: Uint256, deadline: Uint64, v: Type.Union([Type.Literal(27), Type.Literal(28)]), r: Bytes32,
   s: Bytes32,
 });
+export type OrderPermit = Static<typeof OrderPermit>;
 
 /** Version 2 knows what a quick market is about, version 3 what becomes of a market that is recorded after its end. */
 export const OpenMarket = record({
@@ -49,6 +50,7 @@ export const OpenMarket = record({
   ifOver: Type.Union([Type.Literal('close'), Type.Literal('reject')]),
   ...fact,
 });
+export type OpenMarket = Static<typeof OpenMarket>;
 
 /**
  * A signed order whose signature the writer has verified. `makerFeeRecipient` is always the zero address, so it is not
@@ -67,7 +69,7 @@ export const PlaceOrder = record({
   nonce: Uint64,
   expiration: Uint64,
   signature: Signature,
-  permit: Type.Optional(Permit),
+  permit: Type.Optional(OrderPermit),
   /** Absent: GTC. */
   timeInForce: Type.Optional(Type.Union([Type.Literal('FOK'), Type.Literal('FAK')])),
   /** The order never takes: it is rejected if it would match at once. */
@@ -77,6 +79,7 @@ export const PlaceOrder = record({
   /** Absent: `cancel_older`. */
   selfTrade: Type.Optional(Type.Literal('cancel_newer')),
 });
+export type PlaceOrder = Static<typeof PlaceOrder>;
 
 /**
  * `trader` signed the cancel, or sent it to the chain. Absent where the service lets anybody cancel (a loopback
@@ -93,6 +96,7 @@ export const CancelOrder = record({
   deadline: Type.Optional(Uint64),
   ...fact,
 });
+export type CancelOrder = Static<typeof CancelOrder>;
 
 /**
  * What the trader signed beside the request's own fields. Absent where the service lets anybody cancel (a loopback
@@ -105,34 +109,42 @@ export const CancelOrders = record({
   ...head('CancelOrders', 1), chainId: ChainId, trader: Address,
   orderHashes: Type.Array(Bytes32, { minItems: 1, maxItems: MAX_CANCELLED_ORDERS }), ...signed,
 });
+export type CancelOrders = Static<typeof CancelOrders>;
 
 /** The trader cancels all open orders in a market of the chain, or, with ALL_MARKETS, in all markets of the chain. */
 export const CancelAll = record({ ...head('CancelAll', 1), chainId: ChainId, trader: Address, marketId: Bytes32, ...signed });
+export type CancelAll = Static<typeof CancelAll>;
 
 /**
  * All of the trader's orders on the chain are cancelled when so many seconds have passed, unless the trader asks again
  * before; 0: they are not.
  */
 export const CancelAfter = record({ ...head('CancelAfter', 1), chainId: ChainId, trader: Address, seconds: Uint32, ...signed });
+export type CancelAfter = Static<typeof CancelAfter>;
 
 /** The order's size is this from now on, filled part included; `trader` signed it. */
 export const ReduceOrder = record({ ...head('ReduceOrder', 1), orderHash: Bytes32, size: Uint64, trader: Type.Optional(Address), ...signed });
+export type ReduceOrder = Static<typeof ReduceOrder>;
 
 /** The trader has cancelled on the chain all orders with nonces below `belowNonce`. */
 export const CancelOrdersBelow = record({
   ...head('CancelOrdersBelow', 1), chainId: ChainId, trader: Address, belowNonce: Uint64, ...fact,
 });
+export type CancelOrdersBelow = Static<typeof CancelOrdersBelow>;
 
 /** Time has passed: the engine cancels expired orders, and the orders of closed markets. */
 export const AdvanceClock = record({ ...head('AdvanceClock', 1) });
+export type AdvanceClock = Static<typeof AdvanceClock>;
 
 /** A transaction that settles these fills, in this order, has been signed; the lane sends it next. */
 export const SubmitSettlement = record({
   ...head('SubmitSettlement', 1), chainId: ChainId, txHash: Bytes32, fills: Type.Array(Position, { minItems: 1, maxItems: 1_000 }),
 });
+export type SubmitSettlement = Static<typeof SubmitSettlement>;
 
 /** The chain has settled a fill, at final depth. */
 export const SettleFill = record({ ...head('SettleFill', 1), fill: Position, txHash: Bytes32, ...fact });
+export type SettleFill = Static<typeof SettleFill>;
 
 /**
  * The chain has refused a fill, at final depth. Version 2 says whether the failure counts as a default; those of
@@ -141,6 +153,7 @@ export const SettleFill = record({ ...head('SettleFill', 1), fill: Position, txH
 export const FailFill = record({
   ...head('FailFill', 2), fill: Position, txHash: Bytes32, reason: FailureReason, culprit: Culprit, countDefault: Type.Boolean(), ...fact,
 });
+export type FailFill = Static<typeof FailFill>;
 
 /**
  * Shares moved on the chain outside settlement. A split mints them from the zero address; a merge or redemption burns
@@ -151,6 +164,7 @@ export const RecordTransfer = record({
   /** Amounts by ERC-1155 id, each id once. */
   items: Type.Array(record({ token: Bytes32, amount: Uint256 }), { minItems: 1, maxItems: 256 }), ...fact,
 });
+export type RecordTransfer = Static<typeof RecordTransfer>;
 
 /**
  * A user has redeemed shares of a resolved market for `payout` of collateral. A separate RecordTransfer reports the
@@ -159,35 +173,44 @@ export const RecordTransfer = record({
 export const RecordRedemption = record({
   ...head('RecordRedemption', 1), marketId: Bytes32, user: Address, payout: Uint256, txHash: Bytes32, ...fact,
 });
+export type RecordRedemption = Static<typeof RecordRedemption>;
 
 /** Somebody has asserted a market's outcome at the oracle; times in Unix seconds. */
 export const RecordProposal = record({
   ...head('RecordProposal', 1), marketId: Bytes32, assertionId: Bytes32, proposer: Address, outcome: MarketOutcome, bond: Uint256,
   assertionTime: Seconds, expirationTime: Seconds, ...fact,
 });
+export type RecordProposal = Static<typeof RecordProposal>;
 
 /** Somebody has disputed the assertion. */
 export const RecordDispute = record({ ...head('RecordDispute', 1), marketId: Bytes32, assertionId: Bytes32, disputer: Address, ...fact });
+export type RecordDispute = Static<typeof RecordDispute>;
 
 /** The oracle has found the assertion untrue, or the assertion was abandoned because the oracle could not settle it. */
 export const RecordRejection = record({ ...head('RecordRejection', 1), marketId: Bytes32, assertionId: Bytes32, ...fact });
+export type RecordRejection = Static<typeof RecordRejection>;
 
 /** The market's final outcome is on the chain. */
 export const ResolveMarket = record({ ...head('ResolveMarket', 1), marketId: Bytes32, winningOutcome: MarketOutcome, ...fact });
+export type ResolveMarket = Static<typeof ResolveMarket>;
 
 /** The chain pays each share of either outcome one half: the way out for a market that cannot be resolved honestly. */
 export const HalveMarket = record({ ...head('HalveMarket', 1), marketId: Bytes32, ...fact });
+export type HalveMarket = Static<typeof HalveMarket>;
 
 /**
  * A price source has published a price. `rank` is the source's place in the operators' order of preference, 0 the best;
  * `publishedAt` is the source's time, in milliseconds since the Unix epoch.
  */
 export const RecordPrice = record({
-  ...head('RecordPrice', 1), asset: Asset, source: PriceSource, rank: PriceRank, price: AssetPrice, publishedAt: Milliseconds,
+  ...head('RecordPrice', 1), asset: Asset, source: PriceSourceName, rank: PriceRank, price: AssetPrice,
+  publishedAt: Milliseconds,
 });
+export type RecordPrice = Static<typeof RecordPrice>;
 
 /** Every fact up to and including this final block has been recorded. */
 export const AdvanceChain = record({ ...head('AdvanceChain', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
+export type AdvanceChain = Static<typeof AdvanceChain>;
 
 /**
  * A transaction has anchored a digest that is not this history's, and the operators have decided to pass that anchor
@@ -198,11 +221,13 @@ export const PassOverAnchor = record({
   /** What was anchored. The position may be one that this history never had. */
   position: Uint64, digest: Bytes32, ...fact,
 });
+export type PassOverAnchor = Static<typeof PassOverAnchor>;
 
 /** A user's balances on the chain at the end of `block`. Valid only while no later block has been recorded. */
 export const SyncPosition = record({
   ...head('SyncPosition', 1), marketId: Bytes32, user: Address, yesShares: Uint256, noShares: Uint256, block: Position,
 });
+export type SyncPosition = Static<typeof SyncPosition>;
 
 /**
  * A user has signed what the relayer is to bring to the chain. `requestId` is the EIP-712 digest of the signed message,
@@ -213,9 +238,11 @@ export const RequestRelay = record({
   ...head('RequestRelay', 1), requestId: Bytes32, chainId: ChainId, action: RelayAction, owner: Address,
   claims: Type.Array(Claim, { maxItems: MAX_CLAIMS }),
 });
+export type RequestRelay = Static<typeof RequestRelay>;
 
 /** A transaction that does what the request asks for has been signed; the lane sends it next. */
 export const SubmitRelay = record({ ...head('SubmitRelay', 1), requestId: Bytes32, chainId: ChainId, txHash: Bytes32 });
+export type SubmitRelay = Static<typeof SubmitRelay>;
 
 /**
  * The request has ended, at final depth. `txHash` is the transaction that ended it, absent if none was sent. There is
@@ -229,6 +256,7 @@ export const EndRelay = record({
     { minItems: 1, maxItems: MAX_CLAIMS },
   ),
 });
+export type EndRelay = Static<typeof EndRelay>;
 
 /** The table of commands: every kind's current schema. */
 export const commandSchemas = {
@@ -238,34 +266,6 @@ export const commandSchemas = {
   HalveMarket,
   AdvanceChain, PassOverAnchor, SyncPosition, RecordPrice, RequestRelay, SubmitRelay, EndRelay,
 } as const;
-
-export type Permit = Static<typeof Permit>;
-export type OpenMarket = Static<typeof OpenMarket>;
-export type PlaceOrder = Static<typeof PlaceOrder>;
-export type CancelOrder = Static<typeof CancelOrder>;
-export type CancelOrders = Static<typeof CancelOrders>;
-export type CancelAll = Static<typeof CancelAll>;
-export type CancelAfter = Static<typeof CancelAfter>;
-export type ReduceOrder = Static<typeof ReduceOrder>;
-export type CancelOrdersBelow = Static<typeof CancelOrdersBelow>;
-export type AdvanceClock = Static<typeof AdvanceClock>;
-export type SubmitSettlement = Static<typeof SubmitSettlement>;
-export type SettleFill = Static<typeof SettleFill>;
-export type FailFill = Static<typeof FailFill>;
-export type RecordTransfer = Static<typeof RecordTransfer>;
-export type RecordRedemption = Static<typeof RecordRedemption>;
-export type RecordProposal = Static<typeof RecordProposal>;
-export type RecordDispute = Static<typeof RecordDispute>;
-export type RecordRejection = Static<typeof RecordRejection>;
-export type ResolveMarket = Static<typeof ResolveMarket>;
-export type HalveMarket = Static<typeof HalveMarket>;
-export type AdvanceChain = Static<typeof AdvanceChain>;
-export type PassOverAnchor = Static<typeof PassOverAnchor>;
-export type SyncPosition = Static<typeof SyncPosition>;
-export type RecordPrice = Static<typeof RecordPrice>;
-export type RequestRelay = Static<typeof RequestRelay>;
-export type SubmitRelay = Static<typeof SubmitRelay>;
-export type EndRelay = Static<typeof EndRelay>;
 
 export type CommandKind = keyof typeof commandSchemas;
 export type Command = { readonly [K in CommandKind]: Static<(typeof commandSchemas)[K]> }[CommandKind];

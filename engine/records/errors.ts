@@ -30,16 +30,29 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** A request is refused. `detail` says what is wrong with this request; `extra` has further fields for the client. */
+/**
+ * A request is refused. What is wrong with this request is said once: by `fields` where it is the fields', else by
+ * `detail`. `extra` has further fields for the client.
+ */
 export class RequestError<Code extends string = ErrorCode> extends Error {
   constructor(readonly code: Code, readonly detail = '', readonly fields: readonly FieldError[] = [],
     readonly extra: Readonly<Record<string, unknown>> = {}) {
-    super(detail === '' ? code : `${code}: ${detail}`);
+    const reason = reasonOf(detail, fields);
+    super(reason === '' ? code : `${code}: ${reason}`);
     this.name = 'RequestError';
+  }
+
+  /** What is wrong with this request, in words; empty when the code says all. */
+  get reason(): string {
+    return reasonOf(this.detail, this.fields);
   }
 
   /** Whether the same request may be accepted later, without anything else having changed: the exchange could not take it now. */
   get isUnavailable(): boolean {
     return (UNAVAILABLE as readonly string[]).includes(this.code);
   }
+}
+
+function reasonOf(detail: string, fields: readonly FieldError[]): string {
+  return detail === '' ? fields.map(({ field, message }) => `${field} ${message}`).join('; ') : detail;
 }

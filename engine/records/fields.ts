@@ -23,6 +23,9 @@ export const AnyCaseSignature = named('SignatureInput', Type.String({
   pattern: SIGNATURE.given, description: '65 bytes (r, s, v) as hex, upper or lower case.',
 }));
 
+/** The recovery id of a signature in a request; 0 and 1, which mean the same, are taken, too. */
+export const RecoveryId = named('RecoveryId', Type.Integer({ enum: [27, 28], description: 'Recovery id: 27 or 28.' }));
+
 /**
  * An integer of 0 to 2^64-1 in decimal digits. Records have it as a string, so that every JSON parser keeps it exact.
  */
@@ -81,6 +84,9 @@ export const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTE
 
 export const ChainId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
+/** A chain's id in a request. */
+export const ChainIdInput = { ...ChainId, description: 'Chain identifier.' };
+
 /**
  * The place of a fact on a chain: a chain event of a final block. Facts are recorded in the chain's order, and each
  * counts once.
@@ -103,7 +109,7 @@ export const Asset = Type.String({ pattern: '^[A-Z0-9]{1,16}$' });
 export const AssetPrice = Type.String({ format: 'asset_price' });
 
 /** Where a price comes from: pyth, coinbase, binance, simulated. */
-export const PriceSource = Type.String({ pattern: '^[a-z0-9_-]{1,32}$' });
+export const PriceSourceName = Type.String({ pattern: '^[a-z0-9_-]{1,32}$' });
 
 /** A price source's place in the operators' order of preference: 0 is the best. */
 export const PriceRank = Type.Integer({ minimum: 0, maximum: 9 });

@@ -37,7 +37,7 @@ const functions = {
   Partial: ({ properties = {} }: Schema) => object(
     Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, optional(schema)])),
   ),
-  Record: (_names: Schema, schema: Schema, options?: Options) => ({ type: 'object', patternProperties: { '^.*$': schema }, ...options }),
+  Record: (_names: Schema, schema: Schema, options?: Options) => ({ type: 'object', additionalProperties: schema, ...options }),
   String: (options?: Options) => ({ type: 'string', ...options }),
   Union: (anyOf: readonly Schema[], options?: Options) => ({ anyOf, ...options }),
   Unknown: (options?: Options) => ({ ...options }),

@@ -212,7 +212,7 @@ function propose(state: State, { marketId, assertionId, expirationTime }: Resolu
   }
 }
 
-/** Of an earlier proposal, which counts no more, nothing is known. */
+/** Only a market's latest proposal is kept. */
 function dispute(state: State, { marketId, assertionId }: ResolutionDisputed): void {
   const proposal = state.proposals.get(marketId);
   if (proposal?.assertionId === assertionId) state.proposals.set(marketId, { ...proposal, disputed: true });

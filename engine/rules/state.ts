@@ -36,11 +36,11 @@ export interface Market {
   /**
    * The YES book and the NO book; the state's `noBooks` once the market is closed and its last order is off the book.
    */
-  books: Books;
+  books: BookPair;
 }
 
 /** The YES book and the NO book of a market. */
-export type Books = readonly [Book, Book];
+export type BookPair = readonly [Book, Book];
 
 /** A price that a source has published. `publishedAt` is in milliseconds since the Unix epoch. */
 export type RecordedPrice = Pick<RecordPrice, 'source' | 'rank' | 'price' | 'publishedAt'>;
@@ -178,7 +178,7 @@ export interface State {
   /** When the newest price of each asset was published, in milliseconds. */
   readonly newestPrices: Map<string, number>;
   /** What all markets that are over have for books. */
-  readonly noBooks: Books;
+  readonly noBooks: BookPair;
   /**
    * The indices of the quick markets that the chain has not resolved, in the order of opening: few of all that there
    * have been.

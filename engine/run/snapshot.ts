@@ -42,8 +42,8 @@ interface Dump {
 }
 
 /**
- * A market as an array: an object would repeat its keys 70,000 times. There are no books where they are not the
- * market's own.
+ * A market as an array: an object would repeat its keys 70,000 times. `books` is undefined for the empty books that all
+ * finished markets share.
  */
 type MarketDump = readonly [
   marketId: string, chainId: number, expiration: number, closed: boolean, winner: Market['winner'], halved: boolean, quick: Market['quick'],

@@ -217,10 +217,7 @@ export function recordedBlock(view: Pick<EngineView, 'cursor'>, chainId: number)
   return block !== undefined && nextBlock === block + 1 && nextLog === 0 ? block : undefined;
 }
 
-/**
- * Made for each order that comes in, too: a copy takes about a tenth of a microsecond, an order a thousand times as
- * long.
- */
+/** A copy for each order that comes in takes about 0.1 µs; the order itself takes 100 µs. */
 function marketView({ marketId, chainId, expiration, closed, winner, tokens }: Market): MarketView {
   return { marketId, chainId, expiration, closed, winner, tokens };
 }

@@ -5,7 +5,7 @@
 import type { FillMatched } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
-import type { Query, Statement } from '../projection.js';
+import type { Query, PreparedStatement } from '../projection.js';
 
 /**
  * One row per interval that has a trade. `series` is twice the number of the market's first fill plus the outcome: a
@@ -36,7 +36,7 @@ const [MINUTE_S, ...WIDER_S] = CANDLE_INTERVALS_S;
 const COLUMNS = 'series, interval_s, start, open, high, low, close, volume, trades, first_fill, last_fill';
 
 /** Merges new trades into the candles. The market has its row in `market_volumes` by then. */
-const ADD_CANDLES: Statement = {
+const ADD_CANDLES: PreparedStatement = {
   name: 'add_candles',
   text: `
     insert into candles (${COLUMNS})
@@ -52,7 +52,7 @@ const ADD_CANDLES: Statement = {
 };
 
 /** Makes the touched minutes again from the trades that have not failed; a minute without one has no candle. */
-const REMAKE_MINUTES: Statement = {
+const REMAKE_MINUTES: PreparedStatement = {
   name: 'remake_minute_candles',
   text: `
     with old as (
@@ -68,7 +68,7 @@ const REMAKE_MINUTES: Statement = {
 };
 
 /** The same for each wider interval, from the candles of the interval before. */
-const REMAKE_WIDER: readonly Statement[] = WIDER_S.map((interval, place) => ({
+const REMAKE_WIDER: readonly PreparedStatement[] = WIDER_S.map((interval, place) => ({
   name: `remake_candles_${interval}`,
   text: `
     with old as (${deleteTouched(interval)} returning candles.series, candles.start)

@@ -5,7 +5,7 @@ import type { RelayEnded, RelayRequested, RelaySubmitted } from '../../engine/re
 import type { Claim } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int8Array, numericArray, textArray } from '../columns.js';
 import {
-  foldEvents, handledBy, InconsistentHistory, type FoldedOutcome, type Handlers, type Projection, type Query,
+  foldEvents, handledBy, InconsistentOutcomes, type FoldedOutcome, type Handlers, type Projection, type Query,
 } from '../projection.js';
 
 /**
@@ -176,7 +176,7 @@ function createRelays(loaded: readonly Relay[]) {
   loaded.forEach(add);
   const openRelay = (requestId: string): Relay => {
     const relay = byId.get(requestId);
-    if (relay === undefined || relay.status >= SUCCEEDED) throw new InconsistentHistory(`request ${requestId} to the relayer goes on, but is not open`);
+    if (relay === undefined || relay.status >= SUCCEEDED) throw new InconsistentOutcomes(`request ${requestId} to the relayer goes on, but is not open`);
     return relay;
   };
   return {

@@ -1,12 +1,14 @@
 /** The `markets` projection: every market with its terms, whether it still takes orders, and how it is resolved. */
 import type { MarketOpened, MarketTokenized } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
+import { shownText } from '../../engine/records/market-text.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import {
   foldEvents, handledBy, type FoldedOutcome, type Handlers, type Projection, type Query,
 } from '../projection.js';
 
 /**
+ * `question` and `description` are those that readers see (`shownText`).
  * `opened_position` is the log position of the market's MarketOpened.
  * `proposal`: 0 none that was not rejected, 1 proposed, 2 disputed. `state`: 0 open, 1 expired, 2 proposed, 3 disputed, 4 resolved.
  * `words` are those of the question: as a column they have statistics, by which Postgres knows whether to look them up or to go through the list.
@@ -139,7 +141,7 @@ const EVENTS: Handlers<Changes> = {
 };
 
 export const markets: Projection = {
-  name: 'markets', version: 8, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'markets', version: 9, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
@@ -162,11 +164,12 @@ function goesOn(changes: Changes, marketId: string, { position }: FoldedOutcome)
 }
 
 function openedColumns(rows: readonly Opened[]): unknown[] {
+  const texts = rows.map(({ event }) => shownText(event));
   return [
     int4Array(rows.map((_, place) => place)),
     byteaArray(rows.map(({ event }) => event.marketId)),
-    textArray(rows.map(({ event }) => event.question)),
-    textArray(rows.map(({ event }) => event.description)),
+    textArray(texts.map(({ question }) => question)),
+    textArray(texts.map(({ description }) => description)),
     textArray(rows.map(({ event }) => event.category)),
     byteaArray(rows.map(({ event }) => event.contractAddress)),
     byteaArray(rows.map(({ event }) => event.maker)),

@@ -4,17 +4,21 @@
  */
 import type { FillMatched } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
-import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
+import { levelChanges, type LevelChange, type LevelChanges } from '../../engine/records/level-changes.js';
+import { bufferArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
 import {
-  foldEvents, InconsistentHistory, placedAt, remember, type Fold, type FoldedOutcome, type Handlers, type Query,
+  foldEvents, InconsistentOutcomes, placedAt, remember, type Fold, type FoldedOutcome, type Handlers, type Query,
   type Remembered,
 } from '../projection.js';
 
 /**
  * `level_history` has what each level was after each outcome that touched it, also a size of 0: so it has every book as
- * it was at any position. Its `place` is (outcome * 2 + side) * 1000000 + price, and its `book` the book's
- * `first_position`, at which the book had its first order: numbers instead of the market's id, since every order writes
- * a row or two.
+ * it was at any position. Its rows are blocks of changes (`engine/records/level-changes.ts`) in the order of the log:
+ * BLOCK_CHANGES of a book, and the rest of the outcome with the last of them, at whose `position` the block ends. The
+ * changes since then are in `books.changes`, so an order costs no row and no index entry. From time to time a block has
+ * the whole book after its last change, too: `levels`, as changes of that position. Then `books.changes_to_levels`, the
+ * number of changes until the next time, begins anew. `book` is the book's `first_position`, at which the book had its
+ * first order.
  */
 export const LEVEL_TABLES = [`
 create table levels (
@@ -28,16 +32,23 @@ create table levels (
 create table level_history (
   book bigint not null,
   position bigint not null,
-  place integer not null,
-  size numeric(30) not null,
-  at_ms bigint not null,
-  primary key (book, place, position)
+  changes bytea not null,
+  levels bytea,
+  primary key (book, position)
 )`, `
 create table books (
   market_id bytea primary key,
   first_position bigint not null,
-  updated_at_ms bigint not null
-)`];
+  updated_at_ms bigint not null,
+  changes_to_levels integer not null,
+  changes bytea not null
+) with (fillfactor = 50)`];
+
+/** Each batch writes a book's changes since the last block anew, and each reader reads them. */
+const BLOCK_CHANGES = 16;
+/** So many changes are read at most for a past book, or four for each of its levels, which are read, too. */
+const CHANGES_TO_LEVELS = 1_024;
+const CHANGES_PER_LEVEL = 4;
 
 const LOAD_LEVELS = {
   name: 'load_levels',
@@ -47,9 +58,21 @@ const LOAD_LEVELS = {
       join levels on market_id = market and outcome = of_outcome and side = of_side and price = at_price`,
 };
 
+const LOAD_BOOKS = {
+  name: 'load_books',
+  text: `
+    select place, first_position, changes_to_levels, changes from unnest($1::integer[], $2::bytea[]) as touched (place, market)
+      join books on market_id = market`,
+};
+
+const LOAD_LEVELS_OF_BOOK = {
+  name: 'load_levels_of_book',
+  text: 'select (outcome * 2 + side) * 1000000 + price, size from levels where market_id = $1::bytea',
+};
+
 /**
- * Writes a batch's levels, each in one of three lists, its books, and the history of its levels. One statement, because
- * each statement costs a round trip.
+ * Writes a batch's levels, each in one of three lists, its books, and the blocks of changes that are complete. One
+ * statement, because each statement costs a round trip.
  */
 const WRITE_LEVELS = {
   name: 'write_levels',
@@ -66,18 +89,18 @@ const WRITE_LEVELS = {
       insert into levels (market_id, outcome, side, price, size)
       select * from unnest($10::bytea[], $11::smallint[], $12::smallint[], $13::integer[], $14::numeric[])
     ), touched as (
-      insert into books (market_id, first_position, updated_at_ms) select * from unnest($15::bytea[], $16::bigint[], $17::bigint[])
-      on conflict (market_id) do update set updated_at_ms = excluded.updated_at_ms
-      returning market_id, first_position
+      insert into books (market_id, first_position, updated_at_ms, changes_to_levels, changes)
+      select * from unnest($15::bytea[], $16::bigint[], $17::bigint[], $18::integer[], $19::bytea[])
+      on conflict (market_id) do update set updated_at_ms = excluded.updated_at_ms,
+        changes_to_levels = excluded.changes_to_levels, changes = excluded.changes
     )
-    insert into level_history (book, place, position, size, at_ms)
-    select first_position, place, position, size, at_ms
-    from unnest($18::bytea[], $19::integer[], $20::bigint[], $21::numeric[], $22::bigint[]) as past (market_id, place, position, size, at_ms)
-      join touched using (market_id)`,
+    insert into level_history (book, position, changes, levels)
+    select * from unnest($20::bigint[], $21::bigint[], $22::bytea[], $23::bytea[])`,
 };
 
 /** The number of levels remembered between batches, including empty ones, which then need no query either. */
 const REMEMBERED = 100_000;
+const REMEMBERED_BOOKS = 10_000;
 
 interface Place {
   readonly marketId: string;
@@ -88,6 +111,7 @@ interface Place {
 
 /** What one outcome changed at a level. */
 interface Step {
+  readonly level: Level;
   readonly position: number;
   readonly at: number;
   change: bigint;
@@ -95,21 +119,29 @@ interface Step {
 
 interface Level extends Place {
   readonly name: string;
-  /** As in `level_history`. */
-  readonly key: number;
-  /** In the order of their positions. */
-  readonly steps: Step[];
+  /** As in `LevelChange`. */
+  readonly place: number;
+  last: Step | undefined;
   /** The size before the batch; 0 when there was no such level. */
   before: bigint;
-  /** The size after the batch. */
+  /** The size after the steps that were applied. */
   size: bigint;
 }
 
-interface Book {
-  /** Of the batch; where the book is new, of the book. */
+/** As in `books`. */
+interface BookHistory {
   readonly firstPosition: number;
+  changesToLevels: number;
+  changes: LevelChanges;
+}
+
+interface Book {
+  readonly marketId: string;
   updatedAt: number;
   readonly levels: Map<number, Level>;
+  /** In the order of the log. */
+  readonly steps: Step[];
+  history: BookHistory;
 }
 
 export const LEVEL_EVENTS: Handlers<Map<string, Book>> = {
@@ -124,78 +156,127 @@ export const LEVEL_EVENTS: Handlers<Map<string, Book>> = {
 /** The fold of the levels: writes a batch's changes of sizes, and deletes levels of size 0. */
 export function startLevels(): Fold {
   const sizes = remember<string, bigint>(REMEMBERED);
+  const histories = remember<string, BookHistory>(REMEMBERED_BOOKS);
   return async (batch, query) => {
-    const books = foldEvents(LEVEL_EVENTS, batch, new Map());
-    if (books.size === 0) return;
-    const touched = [...books.values()].flatMap(({ levels }) => [...levels.values()]);
-    await loadSizes(touched, sizes, query);
+    const books = [...foldEvents(LEVEL_EVENTS, batch, new Map<string, Book>()).values()];
+    if (books.length === 0) return;
+    const touched = books.flatMap(({ levels }) => [...levels.values()]);
+    await Promise.all([loadHistories(books, histories, query), loadSizes(touched, sizes, query)]);
+    const blocks: Block[] = [];
+    for (const book of books) blocks.push(...await applySteps(book, query));
     const gone: Level[] = [];
     const moved: Level[] = [];
     const made: Level[] = [];
-    const past: Past[] = [];
     for (const level of touched) {
-      level.size = level.before;
-      for (const { position, at, change } of level.steps) past.push({
-        level, position, at, size: level.size += change,
-      });
-      if (level.size < 0n) {
-        const { marketId, outcome, side, price } = level;
-        throw new InconsistentHistory(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} falls below 0`);
-      }
       sizes.set(level.name, level.size);
       if (level.size !== level.before) (level.size === 0n ? gone : level.before === 0n ? made : moved).push(level);
     }
     const sized = (levels: readonly Level[]) => [...placeColumns(levels), numericArray(levels.map(({ size }) => size))];
     await query(WRITE_LEVELS, [
-      ...placeColumns(gone), ...sized(moved), ...sized(made),
-      byteaArray([...books.keys()]), int8Array([...books.values()].map(({ firstPosition }) => firstPosition)),
-      int8Array([...books.values()].map(({ updatedAt }) => updatedAt)),
-      byteaArray(past.map(({ level }) => level.marketId)), int4Array(past.map(({ level }) => level.key)),
-      int8Array(past.map(({ position }) => position)), numericArray(past.map(({ size }) => size)),
-      int8Array(past.map(({ at }) => at)),
+      ...placeColumns(gone), ...sized(moved), ...sized(made), ...bookColumns(books), ...blockColumns(blocks),
     ]);
   };
 }
 
-/** A level after an outcome that touched it. */
-interface Past {
-  readonly level: Level;
+/** A row of `level_history`. */
+interface Block {
+  readonly book: number;
   readonly position: number;
-  readonly at: number;
-  readonly size: bigint;
+  readonly changes: Buffer;
+  readonly levels: Buffer | null;
 }
 
-/** Sets the levels' sizes before the batch. */
+/** Applies the steps to the levels, and adds them to the history. Returns the blocks of it that are complete. */
+async function applySteps(book: Book, query: Query): Promise<Block[]> {
+  const { marketId, steps, history } = book;
+  const blocks: Block[] = [];
+  for (const [i, { level, position, at, change }] of steps.entries()) {
+    level.size += change;
+    if (level.size < 0n) {
+      const { outcome, side, price } = level;
+      throw new InconsistentOutcomes(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} falls below 0`);
+    }
+    history.changes.add({ position, at, place: level.place, size: level.size });
+    const count = history.changes.count();
+    if (count < BLOCK_CHANGES || steps[i + 1]?.position === position) continue;
+    history.changesToLevels -= count;
+    const levels = history.changesToLevels > 0 ? undefined : await levelsOf(book, query);
+    if (levels !== undefined) history.changesToLevels = Math.max(CHANGES_TO_LEVELS, CHANGES_PER_LEVEL * levels.length);
+    blocks.push({
+      book: history.firstPosition, position, changes: history.changes.bytes(),
+      levels: levels === undefined ? null : bytesOf(levels.map(([place, size]) => ({ position, at, place, size }))),
+    });
+    history.changes = levelChanges();
+  }
+  return blocks;
+}
+
+/** The whole book after the steps that were applied, by place. */
+async function levelsOf({ marketId, levels }: Book, query: Query): Promise<[place: number, size: bigint][]> {
+  const rows = await query<[number, string]>(LOAD_LEVELS_OF_BOOK, [Buffer.from(marketId.slice(2), 'hex')]);
+  const sizes = new Map(rows.map(([place, size]) => [place, BigInt(size)]));
+  for (const { place, size } of levels.values()) sizes.set(place, size);
+  return [...sizes].filter(([, size]) => size > 0n).sort(([a], [b]) => a - b);
+}
+
+function bytesOf(levels: readonly LevelChange[]): Buffer {
+  const changes = levelChanges();
+  for (const level of levels) changes.add(level);
+  return changes.bytes();
+}
+
+/** Gives the books that are not new their histories before the batch. */
+async function loadHistories(books: readonly Book[], known: Remembered<string, BookHistory>, query: Query): Promise<void> {
+  const unknown: Book[] = [];
+  for (const book of books) {
+    const history = known.get(book.marketId);
+    if (history === undefined) unknown.push(book);
+    else book.history = history;
+  }
+  if (unknown.length === 0) return;
+  for (const [place, firstPosition, changesToLevels, changes] of await query<[number, string, number, Buffer]>(
+    LOAD_BOOKS, [int4Array(unknown.map((_, i) => i)), byteaArray(unknown.map(({ marketId }) => marketId))],
+  )) {
+    placedAt(unknown, place).history = { firstPosition: Number(firstPosition), changesToLevels, changes: levelChanges(changes) };
+  }
+  for (const { marketId, history } of unknown) known.set(marketId, history);
+}
+
+/** Gives the levels that are not new their sizes before the batch. */
 async function loadSizes(levels: readonly Level[], known: Remembered<string, bigint>, query: Query): Promise<void> {
   const unknown: Level[] = [];
   for (const level of levels) {
     const size = known.get(level.name);
     if (size === undefined) unknown.push(level);
-    else level.before = size;
+    else level.size = level.before = size;
   }
   if (unknown.length === 0) return;
   for (const [place, size] of await query<[number, string]>(
     LOAD_LEVELS, [int4Array(unknown.map((_, i) => i)), ...placeColumns(unknown)],
   )) {
-    placedAt(unknown, place).before = BigInt(size);
+    const level = placedAt(unknown, place);
+    level.size = level.before = BigInt(size);
   }
 }
 
-/** Adds `change` to the level at a place, and notes that the outcome changed the market's book. */
+/** Notes that the outcome adds `change` to the level at a place. */
 function add(
   books: Map<string, Book>, { position, at }: FoldedOutcome, { marketId, outcome, side, price }: Place, change: bigint,
 ): void {
   let book = books.get(marketId);
-  if (book === undefined) books.set(marketId, book = { firstPosition: position, updatedAt: at, levels: new Map() });
-  book.updatedAt = at;
-  const key = (outcome * 2 + side) * 1_000_000 + price;
-  let level = book.levels.get(key);
-  if (level === undefined) {
-    book.levels.set(key, level = { name: `${key}${marketId}`, key, marketId, outcome, side, price, steps: [], before: 0n, size: 0n });
+  if (book === undefined) {
+    const history = { firstPosition: position, changesToLevels: CHANGES_TO_LEVELS, changes: levelChanges() };
+    books.set(marketId, book = { marketId, updatedAt: at, levels: new Map(), steps: [], history });
   }
-  const last = level.steps.at(-1);
-  if (last?.position === position) last.change += change;
-  else level.steps.push({ position, at, change });
+  book.updatedAt = at;
+  const place = (outcome * 2 + side) * 1_000_000 + price;
+  let level = book.levels.get(place);
+  if (level === undefined) {
+    level = { name: `${place}${marketId}`, place, marketId, outcome, side, price, last: undefined, before: 0n, size: 0n };
+    book.levels.set(place, level);
+  }
+  if (level.last?.position === position) level.last.change += change;
+  else book.steps.push(level.last = { level, position, at, change });
 }
 
 function makerPlace({ marketId, outcome, price, takerSide }: FillMatched): Place {
@@ -208,5 +289,24 @@ function placeColumns(places: readonly Place[]): unknown[] {
     int2Array(places.map(({ outcome }) => outcome)),
     int2Array(places.map(({ side }) => side)),
     int4Array(places.map(({ price }) => price)),
+  ];
+}
+
+function bookColumns(books: readonly Book[]): unknown[] {
+  return [
+    byteaArray(books.map(({ marketId }) => marketId)),
+    int8Array(books.map(({ history }) => history.firstPosition)),
+    int8Array(books.map(({ updatedAt }) => updatedAt)),
+    int4Array(books.map(({ history }) => history.changesToLevels)),
+    bufferArray(books.map(({ history }) => history.changes.bytes())),
+  ];
+}
+
+function blockColumns(blocks: readonly Block[]): unknown[] {
+  return [
+    int8Array(blocks.map(({ book }) => book)),
+    int8Array(blocks.map(({ position }) => position)),
+    bufferArray(blocks.map(({ changes }) => changes)),
+    bufferArray(blocks.map(({ levels }) => levels)),
   ];
 }

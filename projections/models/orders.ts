@@ -5,15 +5,16 @@ import type {
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
 import {
-  foldEvents, handledBy, InconsistentHistory, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
+  foldEvents, handledBy, InconsistentOutcomes, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
 } from '../projection.js';
 
 /**
  * `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. `size` is as signed, or as reduced since:
- * `reductions` has what an order was reduced to, and by how much. Open orders are not counted here, since every order would pay for it; a
- * trader has no more than MAX_OPEN_ORDERS of them, and `orders_open_by_trader` finds these, with the chain of each. `chain_id` is null for a market
- * that was never opened. `order_messages` has each position at which something happened to one of the trader's orders: those of the messages in
- * the trader's channel of the streams.
+ * `reductions` has what an order was reduced to, and by how much. `chain_id` is null for a market that was never opened. No index of `orders` has a
+ * column that changes, and each page has free space, so that the update of an order stays in its row's page and writes no index: what is open is in
+ * the narrow table `open_orders`. Open orders are not counted here, since every order would pay for it; a trader has no more than MAX_OPEN_ORDERS of
+ * them. `order_messages` has each position at which something happened to one of the trader's orders, but for those at which the trader placed one
+ * (`orders_by_trader` has these): together they are the positions of the messages in the trader's channel of the streams.
  */
 const TABLES = [`
 create table orders (
@@ -34,8 +35,14 @@ create table orders (
   closed_position bigint,
   close_reason text,
   chain_id bigint
+) with (fillfactor = 80)`, `
+create index orders_by_trader on orders (trader, number)`, `
+create table open_orders (
+  trader bytea not null,
+  number bigint not null,
+  chain_id bigint,
+  primary key (trader, number)
 )`, `
-create index orders_open_by_trader on orders (trader, number) include (chain_id) where status = 0`, `
 create table reductions (
   order_number bigint not null,
   position bigint not null,
@@ -66,24 +73,38 @@ const ADD_MARKETS = {
   text: 'insert into order_markets (market_id, chain_id) select * from unnest($1::bytea[], $2::bigint[])',
 };
 
-/** Writes new orders and the changed fields of older ones. One statement, because each statement costs a round trip. */
+const LOAD_CHAINS = {
+  name: 'load_order_chains',
+  text: `select '0x' || encode(market_id, 'hex'), chain_id from order_markets where market_id = any($1::bytea[])`,
+};
+
+/**
+ * Writes new orders and the changed fields of older ones, and what is open now and was not, or was and is not any more. One statement, because each
+ * statement costs a round trip.
+ */
 const WRITE_ORDERS = {
   name: 'write_orders',
   text: `
     with changed as (
       update orders set remaining = now.remaining, status = now.status, closed_at_ms = now.closed_at_ms,
         closed_position = now.closed_position, close_reason = now.close_reason
-      from unnest($17::bigint[], $18::numeric[], $19::smallint[], $20::bigint[], $21::bigint[], $22::text[])
+      from unnest($18::bigint[], $19::numeric[], $20::smallint[], $21::bigint[], $22::bigint[], $23::text[])
         as now (number, remaining, status, closed_at_ms, closed_position, close_reason)
       where orders.number = now.number
+    ), closed as (
+      delete from open_orders using unnest($24::bytea[], $25::bigint[]) as over (trader, number)
+      where open_orders.trader = over.trader and open_orders.number = over.number
+    ), made as (
+      insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms, chain_id,
+        remaining, status, closed_at_ms, closed_position, close_reason)
+      select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
+        $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::bigint[], $13::numeric[], $14::smallint[], $15::bigint[], $16::bigint[],
+        $17::text[])
+      returning trader, number, chain_id, status
     )
-    insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
-      remaining, status, closed_at_ms, closed_position, close_reason, chain_id)
-    select made.*, (select chain_id from order_markets where order_markets.market_id = made.market_id)
-    from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
-      $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::numeric[], $13::smallint[], $14::bigint[], $15::bigint[],
-      $16::text[]) as made (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
-        remaining, status, closed_at_ms, closed_position, close_reason)`,
+    insert into open_orders (trader, number, chain_id)
+    select trader, number, chain_id from made where status = 0
+    union all select trader, number, chain_id from orders where number = any($26::bigint[])`,
 };
 
 /** Writes reductions, and the new sizes of their orders. Few batches have any. */
@@ -107,6 +128,8 @@ const WRITE_MESSAGES = {
 
 /** The number of open orders remembered between batches. Closed orders rarely change again. */
 const REMEMBERED = 100_000;
+/** The number of markets whose chains are remembered. */
+const REMEMBERED_MARKETS = 10_000;
 
 const OPEN = 0;
 const FILLED = 1;
@@ -148,13 +171,20 @@ const ORDER_EVENTS: Handlers<Changes> = {
   FillSettled: ({ settled }, event, outcome) => { settled.push({ event, outcome }); },
 };
 
+/** What is remembered between batches. */
+interface Memory {
+  readonly open: Remembered<number, OrderState>;
+  /** The chain of each market. */
+  readonly chains: Remembered<string, bigint>;
+}
+
 export const orders: Projection = {
-  name: 'orders', version: 7, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 10, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
-    const open = remember<number, OrderState>(REMEMBERED);
+    const memory: Memory = { open: remember(REMEMBERED), chains: remember(REMEMBERED_MARKETS) };
     const foldLevels = startLevels();
     return async (batch, query) => {
-      await Promise.all([foldOrders(batch, query, open), foldLevels(batch, query)]);
+      await Promise.all([foldOrders(batch, query, memory), foldLevels(batch, query)]);
     };
   },
 };
@@ -174,7 +204,7 @@ function touch({ accepted, older }: Changes, number: number): void {
   if (!accepted.has(number)) older.add(number);
 }
 
-async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: Remembered<number, OrderState>): Promise<void> {
+async function foldOrders(batch: readonly FoldedOutcome[], query: Query, { open, chains }: Memory): Promise<void> {
   const changes = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [], settled: [], opened: [] });
   const { accepted, older, steps, opened } = changes;
   if (opened.length > 0) {
@@ -184,18 +214,31 @@ async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: R
     await writeMessages(changes, new Map(), query);
     return;
   }
+  const made = [...accepted.values()];
   const changed = [...older];
-  const states = await statesOf(changed, open, query);
-  for (const [number, { event }] of accepted) states.set(number, openWith(event.trader, BigInt(event.size)));
+  const [states] = await Promise.all([statesOf(changed, open, query), loadChains(made, chains, query)]);
+  const before = new Map(changed.map((number) => [number, stateOf(states, number).status]));
+  for (const { event } of made) states.set(event.orderNumber, openWith(event.trader, BigInt(event.size)));
   for (const { event, outcome } of steps) apply(event, outcome, states);
+  const later = changed.map((number) => ({ number, ...stateOf(states, number) }));
+  const closed = later.filter(({ number, status }) => before.get(number) === OPEN && status !== OPEN);
+  const reopened = later.filter(({ number, status }) => before.get(number) !== OPEN && status === OPEN);
   await query(WRITE_ORDERS, [
-    ...newColumns([...accepted.values()], states), int8Array(changed), ...stateColumns(changed.map((number) => stateOf(states, number))),
+    ...newColumns(made, states, chains), int8Array(changed), ...stateColumns(later),
+    byteaArray(closed.map(({ trader }) => trader)), int8Array(closed.map(({ number }) => number)), int8Array(reopened.map(({ number }) => number)),
   ]);
   await Promise.all([writeReductions(steps, query), writeMessages(changes, states, query)]);
   for (const [number, state] of states) {
     if (state.status === OPEN) open.set(number, state);
     else open.delete(number);
   }
+}
+
+/** Remembers the chains of these orders' markets, as far as they were ever opened. */
+async function loadChains(made: readonly NewOrder[], chains: Remembered<string, bigint>, query: Query): Promise<void> {
+  const unknown = new Set(made.map(({ event }) => event.marketId).filter((marketId) => !chains.has(marketId)));
+  if (unknown.size === 0) return;
+  for (const [marketId, chainId] of await query<[string, string]>(LOAD_CHAINS, [byteaArray([...unknown])])) chains.set(marketId, BigInt(chainId));
 }
 
 async function writeReductions(steps: Changes['steps'], query: Query): Promise<void> {
@@ -208,14 +251,14 @@ async function writeReductions(steps: Changes['steps'], query: Query): Promise<v
   ]);
 }
 
-/** Writes the positions of the batch at which something happened to a trader's orders. */
+/** Writes the positions of the batch at which something happened to a trader's orders, but for those at which the trader placed one. */
 async function writeMessages({ accepted, steps, settled }: Changes, states: ReadonlyMap<number, OrderState>, query: Query): Promise<void> {
   const byTrader = new Map<string, Set<number>>();
   const note = (trader: string, position: number): void => {
+    if (accepted.get(position)?.event.trader === trader) return;
     const positions = byTrader.get(trader);
     if (positions === undefined) byTrader.set(trader, new Set([position])); else positions.add(position);
   };
-  for (const { event, position } of accepted.values()) note(event.trader, position);
   for (const { event, outcome: { position } } of [...steps, ...settled]) {
     if ('buyer' in event) {
       note(event.buyer, position);
@@ -227,7 +270,7 @@ async function writeMessages({ accepted, steps, settled }: Changes, states: Read
   await query(WRITE_MESSAGES, [byteaArray(rows.map(({ trader }) => trader)), int8Array(rows.map(({ position }) => position))]);
 }
 
-function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, OrderState>): unknown[] {
+function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, OrderState>, chains: Memory['chains']): unknown[] {
   return [
     int8Array(rows.map(({ event }) => event.orderNumber)),
     byteaArray(rows.map(({ event }) => event.orderHash)),
@@ -240,6 +283,7 @@ function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, Order
     numericArray(rows.map(({ event }) => event.nonce)),
     numericArray(rows.map(({ event }) => event.expiration)),
     int8Array(rows.map(({ at }) => at)),
+    int8Array(rows.map(({ event }) => numberOf(chains.get(event.marketId)))),
     ...stateColumns(rows.map(({ event }) => stateOf(states, event.orderNumber))),
   ];
 }
@@ -265,13 +309,13 @@ async function statesOf(numbers: readonly number[], open: Remembered<number, Ord
   return states;
 }
 
-function numberOf(text: string | null): number | null {
-  return text === null ? null : Number(text);
+function numberOf(value: string | bigint | null | undefined): number | null {
+  return value === null || value === undefined ? null : Number(value);
 }
 
 function stateOf(states: ReadonlyMap<number, OrderState>, number: number): OrderState {
   const state = states.get(number);
-  if (state === undefined) throw new InconsistentHistory(`order ${number} changes, but was never accepted`);
+  if (state === undefined) throw new InconsistentOutcomes(`order ${number} changes, but was never accepted`);
   return state;
 }
 
@@ -282,7 +326,7 @@ function apply(event: Step, { position, at }: FoldedOutcome, states: ReadonlyMap
       for (const number of [event.makerNumber, event.takerNumber]) {
         const state = stateOf(states, number);
         state.remaining -= size;
-        if (state.remaining < 0n) throw new InconsistentHistory(`order ${number} trades more than its remaining size`);
+        if (state.remaining < 0n) throw new InconsistentOutcomes(`order ${number} trades more than its remaining size`);
         if (state.remaining === 0n) close(state, FILLED, { position, at, reason: null });
       }
       break;

@@ -274,7 +274,7 @@ export interface Holding {
 }
 
 /** A number of shares and their cost, in units of 1e-6. */
-export interface Traded {
+export interface Purchase {
   readonly size: bigint;
   readonly cost: bigint;
 }
@@ -283,7 +283,7 @@ export interface Traded {
  * The holding after shares came in at a cost. If it was negative, only the part of the shares above zero adds cost, in
  * proportion.
  */
-export function buy({ shares, cost }: Holding, bought: Traded): Holding {
+export function buy({ shares, cost }: Holding, bought: Purchase): Holding {
   const after = shares + bought.size;
   if (after <= 0n) return { shares: after, cost: 0n };
   if (shares >= 0n) return { shares: after, cost: cost + bought.cost };

@@ -69,7 +69,7 @@ const WRITE_VOLUMES = {
 const MINUTE_MS = 60_000;
 
 /** A trade that matched (count 1), or that failed (count -1). `at` is when the trade matched, in milliseconds. */
-export interface Traded {
+export interface CountedTrade {
   readonly fill: number;
   readonly marketId: string;
   readonly at: number;
@@ -93,7 +93,7 @@ export async function addMarkets(opened: readonly MarketOpened[], query: Query):
 }
 
 /** Adds these trades to the volumes. They come in the order of their numbers, the failed ones after the new ones. */
-export async function writeVolumes(traded: readonly Traded[], query: Query): Promise<void> {
+export async function writeVolumes(traded: readonly CountedTrade[], query: Query): Promise<void> {
   const markets = new Map<string, MarketVolume>();
   for (const { fill, marketId, at, cost, count } of traded) {
     let market = markets.get(marketId);

@@ -2,15 +2,18 @@
 import type { FillFailed, FillMatched, MarketOpened, SettlementSubmitted } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { CANDLE_TABLES, remakeCandles, writeCandles, type TimedTrade } from './candles.js';
-import { addMarkets, VOLUME_TABLES, writeVolumes, type Traded } from './trade-volumes.js';
+import { addMarkets, VOLUME_TABLES, writeVolumes, type CountedTrade } from './trade-volumes.js';
 import {
-  foldEvents, handledBy, InconsistentHistory, type FoldedOutcome, type Handlers, type Projection, type Query,
+  foldEvents, handledBy, InconsistentOutcomes, type FoldedOutcome, type Handlers, type Projection, type Query,
 } from '../projection.js';
 
 /**
  * `settlement`: 0 matched, 1 pending, 2 confirmed, 3 failed. `number` is the fill number. `tx_hash` is the last submitted transaction; once
  * the fill is settled or failed, it is the transaction that did so. `submissions` has every transaction that was signed to settle the fill,
- * and the fill's place in the transaction. `trade_messages` has each position at which fills of the market matched, were submitted while
+ * and the fill's place in the transaction. No index of `trades` has a column that settling changes, and each page has free space, so that the
+ * update stays in the row's page and writes no index; what is found by its settlement is in narrow tables. `unsettled_trades` has the trades that
+ * are matched or pending, `failed_trades` those that failed, and `unannounced_settlements` the transactions that settled or failed fills without
+ * a SettlementSubmitted that names them. `trade_messages` has each position at which fills of the market matched, were submitted while
  * unsettled, settled or failed: those of the messages in the market's channel of the streams.
  */
 const TABLES = [`
@@ -33,16 +36,30 @@ create table trades (
   settled_position bigint,
   settled_at_ms bigint,
   failure_reason text
-)`, `
-create index trades_by_market on trades (market_id, number) where settlement <> 3`, `
-create index trades_by_buyer on trades (buyer, number) where settlement <> 3`, `
-create index trades_by_seller on trades (seller, number) where settlement <> 3`, `
+) with (fillfactor = 75)`, `
+create index trades_by_market on trades (market_id, number)`, `
+create index trades_by_buyer on trades (buyer, number)`, `
+create index trades_by_seller on trades (seller, number)`, `
 create index trades_by_maker on trades (maker_number)`, `
 create index trades_by_taker on trades (taker_number)`, `
-create index trades_unsettled on trades (number) where settlement < 2`, `
-create index trades_unsettled_by_market on trades (market_id, number) where settlement < 2`, `
-create index trades_failed on trades (settled_at_ms, settled_position) where settlement = 3`, `
-create index trades_by_transaction on trades (tx_hash) where tx_hash is not null`, `
+create table unsettled_trades (
+  number bigint primary key,
+  market_id bytea not null,
+  buyer bytea not null,
+  seller bytea not null
+)`, `
+create index unsettled_trades_by_market on unsettled_trades (market_id, number)`, `
+create table failed_trades (
+  settled_at_ms bigint not null,
+  settled_position bigint not null,
+  number bigint not null,
+  primary key (settled_at_ms, settled_position, number)
+)`, `
+create table unannounced_settlements (
+  tx_hash bytea not null,
+  fill bigint not null,
+  primary key (tx_hash, fill)
+)`, `
 create table submissions (
   tx_hash bytea not null,
   fill bigint not null,
@@ -64,39 +81,66 @@ const PENDING = 1;
 const CONFIRMED = 2;
 const FAILED = 3;
 
-/** Writes new trades, after the volumes. */
+/** SQL, after a query `written` with the trades whose settlement is new: the rows of those that are settled or failed by then. */
+const ENDED = `
+    failed as (
+      insert into failed_trades (settled_at_ms, settled_position, number)
+      select settled_at_ms, settled_position, number from written where settlement = ${FAILED}
+    ), unannounced as (
+      insert into unannounced_settlements (tx_hash, fill)
+      select tx_hash, number from written where settlement >= ${CONFIRMED}
+        and not exists (select from submissions where submissions.tx_hash = written.tx_hash and submissions.fill = written.number)
+    )`;
+
+/** Writes new trades, after the volumes and the submissions. */
 const WRITE_TRADES = {
   name: 'write_trades',
   text: `
-    insert into trades (number, market_id, outcome, price, size, cost, taker_side, maker_number, taker_number, buyer, seller,
-      position, at_ms, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
-    select * from unnest($1::bigint[], $2::bytea[], $3::smallint[], $4::integer[], $5::numeric[], $6::numeric[], $7::smallint[],
-      $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::bigint[], $14::smallint[], $15::bytea[],
-      $16::bigint[], $17::bigint[], $18::text[])`,
+    with written as (
+      insert into trades (number, market_id, outcome, price, size, cost, taker_side, maker_number, taker_number, buyer, seller,
+        position, at_ms, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
+      select * from unnest($1::bigint[], $2::bytea[], $3::smallint[], $4::integer[], $5::numeric[], $6::numeric[], $7::smallint[],
+        $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::bigint[], $14::smallint[], $15::bytea[],
+        $16::bigint[], $17::bigint[], $18::text[])
+      returning number, market_id, buyer, seller, settlement, tx_hash, settled_position, settled_at_ms
+    ), ${ENDED}
+    insert into unsettled_trades (number, market_id, buyer, seller)
+    select number, market_id, buyer, seller from written where settlement < ${CONFIRMED}`,
 };
 
 /** A transaction that is recorded twice keeps its first record. */
 const WRITE_SUBMISSIONS = {
   name: 'write_submissions',
   text: `
+    with submitted as (
+      select * from unnest($1::bytea[], $2::bigint[], $3::integer[], $4::integer[], $5::bigint[], $6::bigint[])
+        as given (tx_hash, fill, batch_index, batch_size, position, at_ms)
+    ), announced as (
+      delete from unannounced_settlements using submitted
+      where unannounced_settlements.tx_hash = submitted.tx_hash and unannounced_settlements.fill = submitted.fill
+    )
     insert into submissions (tx_hash, fill, batch_index, batch_size, position, at_ms)
-    select * from unnest($1::bytea[], $2::bigint[], $3::integer[], $4::integer[], $5::bigint[], $6::bigint[])
-    on conflict (tx_hash, fill) do nothing`,
+    select * from submitted on conflict (tx_hash, fill) do nothing`,
 };
 
 /**
- * Writes settlements; a settled or failed trade does not change. Returns each trade's market, and when it matched: a failed one leaves that
- * minute's volume.
+ * Writes settlements, after the submissions; a settled or failed trade does not change. Returns each trade's market, and when it matched: a failed
+ * one leaves that minute's volume.
  */
 const SETTLE_TRADES = {
   name: 'settle_trades',
   text: `
-    update trades set settlement = now.settlement, tx_hash = now.tx_hash, settled_position = now.settled_position,
-      settled_at_ms = now.settled_at_ms, failure_reason = now.failure_reason
-    from unnest($1::bigint[], $2::smallint[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[])
-      as now (number, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
-    where trades.number = now.number and trades.settlement < ${CONFIRMED}
-    returning trades.number, trades.at_ms, '0x' || encode(trades.market_id, 'hex')`,
+    with written as (
+      update trades set settlement = now.settlement, tx_hash = now.tx_hash, settled_position = now.settled_position,
+        settled_at_ms = now.settled_at_ms, failure_reason = now.failure_reason
+      from unnest($1::bigint[], $2::smallint[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[])
+        as now (number, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
+      where trades.number = now.number and trades.settlement < ${CONFIRMED}
+      returning trades.number, trades.at_ms, trades.market_id, trades.settlement, trades.tx_hash, trades.settled_position, trades.settled_at_ms
+    ), ended as (
+      delete from unsettled_trades using written where unsettled_trades.number = written.number and settlement >= ${CONFIRMED}
+    ), ${ENDED}
+    select number, at_ms, '0x' || encode(market_id, 'hex') from written`,
 };
 
 const WRITE_MESSAGES = {
@@ -156,7 +200,7 @@ const EVENTS: Handlers<Changes> = {
 };
 
 export const trades: Projection = {
-  name: 'trades', version: 5, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'trades', version: 6, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
@@ -166,13 +210,13 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
     matched: new Map(), older: new Map(), submissions: [], settling: [], failed: [], opened: [],
   });
   const { matched, older, submissions, failed, opened } = changes;
-  const [tradesBefore] = await Promise.all([
-    settleOlder(older, query), submissions.length > 0 ? query(WRITE_SUBMISSIONS, submissionColumns(submissions)) : undefined,
+  const [, tradesBefore] = await Promise.all([
+    submissions.length > 0 ? query(WRITE_SUBMISSIONS, submissionColumns(submissions)) : undefined, settleOlder(older, query),
     addMarkets(opened, query),
   ]);
   await writeMessages(changes, tradesBefore, query);
   const made = [...matched.values()];
-  const traded: Traded[] = made.map(({ event, at }) => ({ ...event, at, count: 1 }));
+  const traded: CountedTrade[] = made.map(({ event, at }) => ({ ...event, at, count: 1 }));
   const failedOlder: TimedTrade[] = [];
   for (const event of failed) {
     const at = matched.get(event.fill)?.at ?? tradesBefore.get(event.fill)?.at;
@@ -240,7 +284,7 @@ async function writeMessages({ matched, settling }: Changes, before: ReadonlyMap
 }
 
 function settledTwice(fill: number): Error {
-  return new InconsistentHistory(`fill ${fill} settles or fails, but was never matched, or is already settled or failed`);
+  return new InconsistentOutcomes(`fill ${fill} settles or fails, but was never matched, or is already settled or failed`);
 }
 
 function submissionColumns(submissions: readonly Submission[]): unknown[] {

@@ -9,7 +9,7 @@ export interface ProjectionThreadData {
 
 /** From the thread. */
 export type ProjectionMessage
-  = | { readonly kind: 'progress'; readonly positions: ReadonlyMap<string, number> }
+  = | { readonly kind: 'progress'; readonly position: number }
     | { readonly kind: 'report'; readonly report: Parameters<Report> };
 
 /** To the thread: finish the current batch, then end. */

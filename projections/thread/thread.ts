@@ -4,8 +4,8 @@ import type { Report } from '../../engine/report.js';
 import { STOP, type ProjectionMessage, type ProjectionThreadData } from './messages.js';
 
 export interface ProjectionThread {
-  /** The next log position of each projection, by name; empty until the checkpoints have been read. */
-  readonly positions: ReadonlyMap<string, number>;
+  /** The position of the next outcome to fold; undefined until the checkpoint has been read. */
+  readonly position: number | undefined;
   /** Resolves when the tables of the read models exist. */
   readonly started: Promise<void>;
   /** Resolves when the thread has ended after `stop`; rejects when it ended by itself or with an error. */
@@ -16,12 +16,12 @@ export interface ProjectionThread {
 
 export function startProjectionThread(data: ProjectionThreadData, report: Report): ProjectionThread {
   const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: data });
-  let positions: ReadonlyMap<string, number> = new Map();
+  let position: number | undefined;
   let stopping = false;
   const started = new Promise<void>((resolve) => {
     worker.on('message', (message: ProjectionMessage) => {
       if (message.kind === 'report') return report(...message.report);
-      positions = message.positions;
+      position = message.position;
       resolve();
     });
   });
@@ -35,7 +35,7 @@ export function startProjectionThread(data: ProjectionThreadData, report: Report
   ended.catch(() => undefined);
   const exited = new Promise<void>((resolve) => { worker.once('exit', () => { resolve(); }); });
   return {
-    get positions() { return positions; },
+    get position() { return position; },
     started,
     ended,
     async stop() {

@@ -18,7 +18,7 @@ port.once('message', () => { stop.abort(); });
 const log = await openLog(logUrl);
 await runProjections({
   url, log, projections, signal: stop.signal,
-  onProgress: ({ positions }) => { say({ kind: 'progress', positions }); },
+  onProgress: ({ position }) => { say({ kind: 'progress', position }); },
   report: (...report) => { say({ kind: 'report', report }); },
 }).done;
 await log.close();

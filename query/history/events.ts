@@ -5,7 +5,7 @@ import { BYTES32 } from '../../engine/records/hex.js';
 import { FOREVER } from '../paging.js';
 import type { Answer } from '../statement.js';
 import type { Turns } from '../turns.js';
-import { matching, type Entry, type HistoryFilter, type OwnOrders } from './filter.js';
+import { matching, type Entry, type HistoryFilter, type FindOwnOrders } from './filter.js';
 
 export const EVENTS_LIMIT = { byDefault: 100, max: 1_000 } as const;
 
@@ -34,7 +34,7 @@ export interface EventsPage extends Answer {
 export interface HistorySource {
   readonly log: Log;
   /** Asked only with a trader in the filter. */
-  readonly ownOrders: OwnOrders;
+  readonly ownOrders: FindOwnOrders;
 }
 
 export interface EventsParams {

@@ -17,7 +17,7 @@ export interface Entry {
 }
 
 /** Those of these order numbers whose orders the trader has placed. */
-export type OwnOrders = (trader: string, numbers: readonly number[]) => Promise<ReadonlySet<number>>;
+export type FindOwnOrders = (trader: string, numbers: readonly number[]) => Promise<ReadonlySet<number>>;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -29,7 +29,7 @@ const OWN_ORDERS = {
 };
 
 /** Asks the read models, which must include the positions of the entries in question. */
-export function ownOrdersIn(db: RowSource): OwnOrders {
+export function ownOrdersIn(db: RowSource): FindOwnOrders {
   return async (trader, numbers) => {
     const rows = await db.rows<{ number: string }>(OWN_ORDERS, [numbers, bytes(trader)]);
     return new Set(rows.map(({ number }) => Number(number)));
@@ -46,7 +46,7 @@ export function isUnfiltered({ market, trader, event }: HistoryFilter): boolean 
  * the order's.
  */
 export async function matching(
-  entries: readonly Entry[], filter: HistoryFilter, ownOrders: OwnOrders,
+  entries: readonly Entry[], filter: HistoryFilter, ownOrders: FindOwnOrders,
 ): Promise<readonly Entry[]> {
   if (isUnfiltered(filter)) return entries;
   const candidates: { readonly entry: Entry; readonly events: readonly About[] }[] = [];

@@ -214,7 +214,7 @@ export const getOrder = defineEndpoint({
     schema: field.answer('OrderWithHistory', {
       ...openOrder, trader: field.Address, outcome: field.Outcome, filledSize: field.amount('Filled part'),
       nonce: field.integer('uint64.'), expiration: field.integer('Unix seconds, uint64.'),
-      status: field.oneOf(field.ORDER_STATES, 'The state of the order.'),
+      status: field.OrderStatus,
       cancelReason: field.orNull(Type.String(), 'Why the order was cancelled; null if it was not.'),
       history: Type.Array(HistoryEntry, { description: 'What happened to the order, oldest first; at most the latest 1,000 fills.' }),
     }),

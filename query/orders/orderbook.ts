@@ -12,9 +12,10 @@ import type { Moment } from '../../service/api/request-fields.js';
 import * as kind from '../../service/api/request-fields.js';
 import type { Database } from '../database.js';
 import { read, type SharedReads } from '../reading.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from '../statement.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from '../statement.js';
 import { createTurns, type Turns } from '../turns.js';
 import { unlessLogAway } from '../unless-log-away.js';
+import { pastBook, type BookAt } from './past-book.js';
 
 /** SQL of the answer, from the tables `levels` and `books`. $1 is the market's id, $2 the outcome. */
 const ONE_BOOK = jsonObject(`
@@ -75,17 +76,6 @@ export interface PastBook {
   readonly at: Moment;
 }
 
-/** SQL of a recursive query `places`: every place of the market $1 that ever had an order, by the index. Its columns are `book` and `place`. */
-export const PLACES = `places as (
-        (select book, place from level_history where book = (select first_position from books where market_id = $1::bytea) order by place limit 1)
-        union all
-        select places.book, next.place from places cross join lateral (
-          select place from level_history history where history.book = places.book and history.place > places.place order by place limit 1) next
-      )`;
-
-const pastBookOfOutcome = past('past_orderbook_of_outcome', ONE_BOOK, '$3');
-const pastBooks = past('past_orderbook', BOTH_BOOKS, '$2');
-
 /**
  * What `orderbook` answered when the read models included exactly the outcomes up to this position; of a time, up to the last outcome that is
  * not after it. Throws RequestError: `not_recorded_yet` for a position or a time to come, `unknown_market` for a market that was not open yet,
@@ -98,10 +88,9 @@ export function pastOrderbook({ db, log, turns, now }: PastBooks, { marketId, ou
     if ('position' in at && position >= length) throw new RequestError('not_recorded_yet', `the newest position is ${length - 1}`);
     if ('timeMs' in at && at.timeMs > now()) throw new RequestError('not_recorded_yet', 'the time is in the future');
     await db.waitForPosition(position, { signal });
-    const { body } = outcome === undefined
-      ? await answer(db, pastBooks, [bytes(marketId), position], 'unknown_market', () => `at position ${position}`)
-      : await answer(db, pastBookOfOutcome, [bytes(marketId), outcome, position], 'unknown_market', () => `at position ${position}`);
-    return { body, position };
+    const book = await pastBook(db, marketId, position);
+    if (!book.isMarket) throw new RequestError('unknown_market', `at position ${position}`);
+    return { body: textOf({ marketId, outcome }, book), position };
   });
 }
 
@@ -122,26 +111,22 @@ async function timeOf(log: Log, position: number): Promise<number> {
   return Number(at);
 }
 
-/**
- * The statement of a live book, over the levels and the time of a position instead of the live ones. Goes from one place of the market to the
- * next by the index, and at each to its last size: the cost is that of the places that ever had an order, however long the history is.
- */
-function past(name: string, book: string, position: string): Statement {
-  const { text } = answering(name, ['orders', 'markets'], `(
-    select ${book} from markets where market_id = $1::bytea and opened_position <= ${position}::bigint)`);
-  return { name, text: `
-    with passed as (
-      with recursive ${PLACES}
-      select $1::bytea as market_id, place / 2000000 as outcome, place / 1000000 % 2 as side, place % 1000000 as price, size, at_ms
-      from places cross join lateral (
-        select size, at_ms from level_history history
-        where history.book = places.book and history.place = places.place and history.position <= ${position}::bigint
-        order by history.position desc limit 1) newest
-    ), levels as (
-      select * from passed where size > 0
-    ), books as (
-      select market_id, max(at_ms) as updated_at_ms from passed group by market_id
-    ) ${text}` };
+/** The text that `orderbook` answers for these levels. */
+function textOf({ marketId, outcome }: LiveBook, { levels, at }: BookAt): string {
+  const sides = (...outcomes: readonly MarketOutcome[]) => `"bids":${sideText(levels, outcomes, BUY)},"asks":${sideText(levels, outcomes, SELL)}`;
+  const whole = `"marketId":"${marketId}",${outcome === undefined ? sides(YES, NO) : sides(outcome)},"lastUpdate":${Math.floor(at / 1_000)}`;
+  return outcome === undefined ? `{${whole},"yes":{${sides(YES)}},"no":{${sides(NO)}}}` : `{${whole}}`;
+}
+
+/** One side's sizes, summed over the outcomes, best price first. */
+function sideText(levels: BookAt['levels'], outcomes: readonly MarketOutcome[], side: Side): string {
+  const sizes = new Map<number, bigint>();
+  for (const [place, size] of levels) {
+    const [book, price] = [Math.floor(place / 1_000_000), place % 1_000_000];
+    if (outcomes.some((outcome) => book === outcome * 2 + side)) sizes.set(price, (sizes.get(price) ?? 0n) + size);
+  }
+  const best = [...sizes].sort(([a], [b]) => side === BUY ? b - a : a - b);
+  return `[${best.map(([price, size]) => `{"price":${price},"size":${size}}`).join(', ')}]`;
 }
 
 const priceLevels = (description: string) =>
@@ -162,10 +147,10 @@ export const getOrderbook = defineEndpoint({
   parameters: {
     marketId: parameter.marketIdInPath,
     at: inQuery('at', kind.optional(kind.moment), {
-      description: 'A log position, or a time in UTC to the millisecond such as 2026-01-31T12:00:00Z. Without this parameter: now.', example: 4_217,
+      description: 'A log position, or a time in UTC to the millisecond such as 2026-01-31T12:00:00Z. Without this parameter: now.', example: '4217',
     }),
     outcome: inQuery('outcome', kind.optional(kind.outcome), {
-      description: 'YES or 0, NO or 1. Without this parameter, the sizes of both books are added by price.', example: 'YES',
+      description: 'Whose book. Without this parameter, the sizes of both books are added by price.', example: 'YES',
     }),
   },
   answer: {

@@ -9,7 +9,7 @@ import * as kind from '../../service/api/request-fields.js';
 import type { Database } from '../database.js';
 import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from '../paging.js';
 import { read, type Reads } from '../reading.js';
-import { bytes, hex, positionOf, type Answer, type Projection, type Statement } from '../statement.js';
+import { bytes, hex, positionOf, type Answer, type ProjectionName, type Statement } from '../statement.js';
 import { openOrder } from './order.js';
 
 /** How many open orders an answer has; `before` gives the next page. */
@@ -20,16 +20,22 @@ export interface OrderPage extends PageRequest {
   readonly before?: number | undefined;
 }
 
+/** SQL: open orders. */
+const OPEN = 'open_orders open join orders on orders.number = open.number';
+
 const ofTrader = openOrders({
   name: 'orders_of_trader', projections: ['orders'],
-  from: 'orders', filter: '($2::bytea is null or market_id = $2)',
+  from: OPEN, filter: '($2::bytea is null or market_id = $2)',
+  count: `case when $2::bytea is null then (select count(*) from open_orders where trader = $1)
+    else (select count(*) from ${OPEN} where open.trader = $1 and market_id = $2) end`,
   item: `${hex('order_hash')} as "orderHash", ${hex('market_id')} as "marketId", side, price, size, remaining as "remainingSize",
     placed_at_ms / 1000 as timestamp`,
 });
 
 const ofUser = openOrders({
   name: 'orders_of_user', projections: ['orders', 'markets'],
-  from: 'orders join markets using (market_id)', filter: 'orders.chain_id = $2::bigint',
+  from: `${OPEN} join markets using (market_id)`, filter: 'open.chain_id = $2::bigint',
+  count: '(select count(*) from open_orders where trader = $1 and chain_id = $2::bigint)',
   item: `${hex('order_hash')} as "orderHash", ${hex('market_id')} as "marketId", question as "marketQuestion", side, outcome, price, size,
     remaining as "remainingSize", placed_at_ms / 1000 as timestamp`,
 });
@@ -59,27 +65,29 @@ function pageOfOrders(db: Database, statement: Statement, of: readonly unknown[]
 
 interface OpenOrders {
   readonly name: string;
-  readonly projections: readonly Projection[];
+  readonly projections: readonly ProjectionName[];
   readonly from: string;
   /** The condition on $2. */
   readonly filter: string;
+  /** The number of all of them. */
+  readonly count: string;
   readonly item: string;
 }
 
 /**
  * Parameters: $1 trader, $2 the filter's, $3 before, $4 limit. The JSON is built as text, because `next` is not always present. The
- * count reads the index of a trader's open orders, of which there are MAX_OPEN_ORDERS at most.
+ * count reads a trader's open orders, of which there are MAX_OPEN_ORDERS at most.
  */
-function openOrders({ name, projections, from, filter, item }: OpenOrders): Statement {
+function openOrders({ name, projections, from, filter, count, item }: OpenOrders): Statement {
   return { name, text: `
     with page as materialized (
-      select orders.number, row_to_json(item)::text as item
+      select open.number, row_to_json(item)::text as item
       from ${from} cross join lateral (select ${item}) item
-      where trader = $1 and status = 0 and orders.number < coalesce($3::bigint, ${Number.MAX_SAFE_INTEGER}) and ${filter}
-      order by orders.number desc limit $4::integer
+      where open.trader = $1 and open.number < coalesce($3::bigint, ${Number.MAX_SAFE_INTEGER}) and ${filter}
+      order by open.number desc limit $4::integer
     )
     select '{"orders":[' || coalesce(string_agg(item, ',' order by number desc), '') || '],"count":'
-        || (select count(*) from orders where trader = $1 and status = 0 and ${filter})
+        || ${count}
         || case when count(*) = $4 then ',"next":' || min(number) else '' end || '}' as body,
       case when count(*) = $4 then json_build_array(min(number))::text end as last, ${positionOf(projections)} as position
     from page` };

@@ -1,23 +1,70 @@
 /** How a reader comes to the present: what it gets first, then everything after that from the log, until it has what the hub has, and joins. */
-import { LogUnavailable, type Log, type LogRecord } from '../../engine/log/log.js';
+import type { Log, LogRecord } from '../../engine/log/log.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
 import { RequestError } from '../../engine/records/errors.js';
+import { joined } from '../../engine/waiting.js';
 import type { Database } from '../database.js';
-import type { Turns } from '../turns.js';
+import { createTurns, type Turns } from '../turns.js';
 import { createChannels, emptyOpening, type Channels, type Unknown } from './channels.js';
 import type { Channel } from './channel.js';
 import type { Hub, Reader } from './hub.js';
+import { createOpenings, type Openings } from './kept-openings.js';
 import { Delivery, type Message } from './message.js';
-import { learnAt, openingAt } from './openings.js';
+import { learnAt } from './openings.js';
+import { createPages, type Pages } from './pages.js';
 
+/** What all readers of a process share on their way to the present. */
 export interface CatchUpParts {
   readonly hub: Hub;
-  readonly log: Pick<Log, 'read' | 'length'>;
   readonly db: Pick<Database, 'rows' | 'position' | 'waitForPosition'>;
+  readonly pages: Pages;
+  readonly openings: Openings;
+  /** The outcomes that the log has. */
+  readonly length: () => Promise<number>;
   /** One slice of a history at a time for all readers together: what else the process does never waits for more than one. */
   readonly turns: Turns;
-  /** As many readers read their openings at a time, after a restart for example, that other reads have connections, too. */
-  readonly opening: Turns;
+  readonly ways: Ways;
+}
+
+/** Readers on their way to the present. Each has a fold of its own, so there is a limit; the others wait. */
+interface Ways {
+  /** Waits for a place; the function returned gives it back. */
+  setOut(): Promise<() => void>;
+  /** How many are on their way. */
+  taken(): number;
+}
+
+export interface CatchUpOptions extends Pick<CatchUpParts, 'hub' | 'db'> {
+  readonly log: Pick<Log, 'read' | 'length'>;
+}
+
+const MOST_ON_THEIR_WAY = 256;
+
+export function catchUpParts({ hub, db, log }: CatchUpOptions): CatchUpParts {
+  return {
+    hub, db, pages: createPages(log), openings: createOpenings(db, createTurns(2)),
+    length: joined(() => log.length('outcomes')), turns: createTurns(1), ways: createWays(),
+  };
+}
+
+function createWays(): Ways {
+  const places = createTurns(MOST_ON_THEIR_WAY);
+  let taken = 0;
+  return {
+    taken: () => taken,
+    async setOut() {
+      const giveBack = await new Promise<() => void>((resolve) => {
+        void places(() => new Promise<void>((done) => { resolve(done); }));
+      });
+      taken += 1;
+      let isOver = false;
+      return () => {
+        if (!isOver) taken -= 1;
+        isOver = true;
+        giveBack();
+      };
+    },
+  };
 }
 
 /** What a reader asks for. */
@@ -34,7 +81,7 @@ export interface Wanted {
 export interface Beginning {
   /** The reader has everything up to this position, or does not want it. */
   readonly position: number;
-  /** What it gets at once: the snapshots, for a reader that begins now. */
+  /** What it gets at once: the snapshots, if it begins now; what it has missed, if it comes back soon. */
   readonly first: Delivery | undefined;
   /** What the log has, until the reader has joined the hub, from which all later messages come. */
   readonly deliveries: AsyncGenerator<Delivery, void, undefined>;
@@ -44,7 +91,6 @@ export interface Beginning {
   leave(): void;
 }
 
-const PAGE_RECORDS = 1_000;
 /** So many outcomes are folded in one turn. */
 const SLICE_RECORDS = 100;
 /** The hub may be that much behind the log, or the read models behind the hub. */
@@ -55,22 +101,49 @@ const BEHIND_MS = 2_000;
  */
 export async function beginAt(parts: CatchUpParts, wanted: Wanted, reader: Reader): Promise<Beginning> {
   const { hub } = parts;
-  const { channels, from, begun } = wanted;
+  const { from } = wanted;
   await hub.start();
   if (from !== undefined && from > hub.position()) await mustBeRecorded(parts, from);
-  if (from === undefined && hub.reads(channels)) {
-    let leaveHub = (): void => undefined;
-    const beginning: Beginning = {
-      position: hub.position(), first: burstOf(hub.snapshots(channels)), deliveries: nothing(), drop: () => undefined, leave: () => { leaveHub(); },
-    };
-    begun?.(beginning);
-    leaveHub = hub.join(channels, reader, neverNeeded);
-    return beginning;
+  const atOnce = fromHub(hub, wanted, reader);
+  if (atOnce !== undefined) return atOnce;
+  const arrived = await parts.ways.setOut();
+  try {
+    // Who went before may have brought all that this one wants.
+    const meanwhile = fromHub(hub, wanted, reader);
+    if (meanwhile === undefined) return await onItsWay(parts, wanted, { reader, arrived });
+    arrived();
+    return meanwhile;
+  } catch (error) {
+    arrived();
+    throw error;
   }
-  const position = from ?? hub.position();
+}
+
+/** What the hub has itself: the present, and all that a reader has missed who comes back soon. Costs no query. */
+function fromHub(hub: Hub, { channels, from, begun }: Wanted, reader: Reader): Beginning | undefined {
+  if (!hub.tells(channels)) return undefined;
+  const first = from === undefined ? burstOf(hub.snapshots(channels)) : hub.missed(channels, from);
+  if (from !== undefined && first === undefined) return undefined;
+  let leaveHub = (): void => undefined;
+  const beginning: Beginning = {
+    position: from ?? hub.position(), first: first?.messages.length === 0 ? undefined : first, deliveries: nothing(),
+    drop: () => undefined, leave: () => { leaveHub(); },
+  };
+  begun?.(beginning);
+  leaveHub = hub.join(channels, reader, neverNeeded);
+  return beginning;
+}
+
+async function onItsWay(
+  parts: CatchUpParts, wanted: Wanted, { reader, arrived }: Pick<Course, 'reader' | 'arrived'>,
+): Promise<Beginning> {
+  const { channels, from, begun } = wanted;
+  const position = from ?? parts.hub.position();
   const { fold, known } = await openAt(parts, wanted, position);
   const first = from === undefined ? burstOf(channels.flatMap((channel) => fold.snapshot(channel) ?? [])) : undefined;
-  const course: Course = { channels, fold, knowsAll: position < 0, known, position, reader, hasLeft: false, leaveHub: undefined };
+  const course: Course = {
+    channels, fold, knowsAll: position < 0, known, position, reader, arrived, hasLeft: false, leaveHub: undefined,
+  };
   const beginning: Beginning = {
     position, first, deliveries: fromLog(parts, course),
     drop(channel) {
@@ -81,6 +154,7 @@ export async function beginAt(parts: CatchUpParts, wanted: Wanted, reader: Reade
     leave() {
       course.hasLeft = true;
       course.leaveHub?.();
+      arrived();
     },
   };
   begun?.(beginning);
@@ -88,25 +162,30 @@ export async function beginAt(parts: CatchUpParts, wanted: Wanted, reader: Reade
 }
 
 /** The channels as they are at a position, and up to where the read models were when they were read. */
-async function openAt({ db, opening }: CatchUpParts, { channels, signal }: Wanted, position: number): Promise<Pick<Course, 'fold' | 'known'>> {
+async function openAt(
+  { db, openings }: CatchUpParts, { channels, signal }: Wanted, position: number,
+): Promise<Pick<Course, 'fold' | 'known'>> {
   const fold = createChannels();
   if (position < 0) {
     for (const channel of channels) fold.add(channel, emptyOpening(channel));
     return { fold, known: -1 };
   }
   await db.waitForPosition(position, { timeoutMs: BEHIND_MS, signal });
-  const openings = await opening(() => Promise.all(channels.map(async (channel) => (
-    { channel, opening: await openingAt({ db, position }, channel) }))));
-  for (const { channel, opening } of openings) fold.add(channel, opening);
-  return { fold, known: await db.position() };
+  let furthest = position;
+  for (const [i, { opening, known }] of (await openings.at(channels, position)).entries()) {
+    const channel = channels[i];
+    if (channel !== undefined) fold.add(channel, opening);
+    furthest = Math.max(furthest, known);
+  }
+  return { fold, known: furthest };
 }
 
 function neverNeeded(channel: Channel): never {
   throw new Error(`${channel.name} is read by nobody`);
 }
 
-async function mustBeRecorded({ hub, log }: CatchUpParts, from: number): Promise<void> {
-  const newest = await log.length('outcomes') - 1;
+async function mustBeRecorded({ hub, length }: CatchUpParts, from: number): Promise<void> {
+  const newest = await length() - 1;
   if (from > newest) throw new RequestError('not_recorded_yet', `the newest position is ${newest}`);
   await hub.reached(from, BEHIND_MS);
   if (from > hub.position()) throw new RequestError('not_caught_up', `the streams are at ${hub.position()}`);
@@ -133,30 +212,30 @@ interface Course {
   /** The last outcome that was folded. */
   position: number;
   readonly reader: Reader;
+  /** Gives back its place among those who are on their way. */
+  readonly arrived: () => void;
   hasLeft: boolean;
   leaveHub: (() => void) | undefined;
 }
 
 async function* fromLog(parts: CatchUpParts, course: Course): Beginning['deliveries'] {
-  const { hub, log } = parts;
+  const { hub } = parts;
   const { fold, known, reader } = course;
-  let page: readonly LogRecord[] = [];
   while (!course.hasLeft) {
     const end = hub.position();
     if (course.position === end && end >= known) {
       // Without a wait since the position was compared: nothing comes between the last message of the log and the first one of the hub.
       course.leaveHub = hub.join(course.channels, reader, (channel) => fold.remove(channel));
+      course.arrived();
       return;
     }
     if (course.position === end) {
       await hub.reached(known, BEHIND_MS);
       continue;
     }
-    if (page.length === 0) page = await log.read('outcomes', course.position + 1, Math.min(PAGE_RECORDS, end - course.position));
-    const slice = page.slice(0, SLICE_RECORDS).filter((record) => record.position <= end);
-    if (slice.length === 0) throw new LogUnavailable(false);
+    const turn = Math.min(SLICE_RECORDS, end - course.position);
+    const slice = await parts.pages.from(course.position + 1, { turn, crowd: parts.ways.taken() });
     const messages = await parts.turns(() => foldSlice(parts, course, slice));
-    page = page.slice(slice.length);
     if (messages.length > 0) yield new Delivery(messages);
   }
 }

@@ -18,12 +18,12 @@ const FORMS = 'book:{marketId}, trades:{marketId}, orders:{address}, prices:{ass
  * asset in upper case. Throws RequestError `invalid_request`, `invalid_market_id`, `invalid_address`, `unknown_asset`.
  */
 export function channelsOf(names: readonly string[]): Channel[] {
-  if (names.length === 0) throw refused(`at least one of ${FORMS}`);
+  if (names.length === 0) throw refused(`has at least one of ${FORMS}`);
   const channels = new Map(names.map((name) => {
     const channel = channelOf(name);
     return [channel.name, channel];
   }));
-  if (channels.size > MAX_CHANNELS) throw refused(`at most ${MAX_CHANNELS} channels, not ${channels.size}`);
+  if (channels.size > MAX_CHANNELS) throw refused(`has at most ${MAX_CHANNELS} channels, not ${channels.size}`);
   return [...channels.values()];
 }
 
@@ -45,10 +45,10 @@ function channelOf(text: string): Channel {
     }
     default:
       if (text === 'markets') return { kind: text, name: text };
-      throw refused(`${JSON.stringify(text.slice(0, 100))} is not a channel: a channel is ${FORMS}`);
+      throw refused(`has ${JSON.stringify(text.slice(0, 100))}, which is not a channel: a channel is ${FORMS}`);
   }
 }
 
 function refused(message: string): RequestError {
-  return new RequestError('invalid_request', `channels: ${message}`, [{ field: '/channels', message }]);
+  return new RequestError('invalid_request', '', [{ field: '/channels', message }]);
 }

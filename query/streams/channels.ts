@@ -4,6 +4,7 @@
  */
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Event, MarketOpened, PriceRecorded } from '../../engine/records/events.js';
+import { shownText } from '../../engine/records/market-text.js';
 import { createBooks, type BookOpening } from './books.js';
 import type { Channel } from './channel.js';
 import { Message } from './message.js';
@@ -268,7 +269,7 @@ function tellMarket(thread: Thread, event: Event, telling: Telling): void {
 
 function openedFields(event: MarketOpened): Fields {
   return {
-    marketId: quoted(event.marketId), question: JSON.stringify(event.question), category: quoted(event.category),
+    marketId: quoted(event.marketId), question: JSON.stringify(shownText(event).question), category: quoted(event.category),
     contractAddress: quoted(event.contractAddress), maker: quoted(event.maker), expiration: event.expiration, chainId: event.chainId,
     kind: quoted(event.marketKind), ...event.quick !== null && { asset: quoted(event.quick.asset), startTime: event.quick.startTime },
   };

@@ -1,5 +1,7 @@
 /** One connection with a stream, however its messages are written: what it reads, what waits to be sent, and how it ends. */
 import { unlessLogAway } from '../unless-log-away.js';
+import type { Sink, Source } from '../../service/api/endpoint.js';
+import type { Backlog } from './backlog.js';
 import type { CatchUpParts, Wanted } from './catch-up.js';
 import type { Channel } from './channel.js';
 import { endingOf } from './endings.js';
@@ -7,7 +9,7 @@ import type { Form } from './message.js';
 import { createStreamReader, type Room, type StreamReader } from './stream-reader.js';
 import { createSubscriptions, type Subscriptions } from './subscriptions.js';
 
-export interface Connection {
+export interface StreamConnection {
   readonly reader: StreamReader;
   readonly subscriptions: Subscriptions;
   /** Throws RequestError `unknown_market`, `unknown_asset`, and as `beginAt` does. Resolves with the position of the beginning. */
@@ -19,10 +21,13 @@ export interface Connection {
   readonly end: () => void;
 }
 
-export interface ConnectionOptions {
+export interface StreamConnectionOptions {
   readonly form: Form;
   readonly parts: CatchUpParts;
   readonly room: Room | undefined;
+  readonly backlog: Backlog;
+  /** Whether nothing is subscribed to later: then pieces flow once the present is reached. */
+  readonly isFixed: boolean;
   /** A reader that takes nothing for this long is cut off: of a history, or of its last words. */
   readonly stallMs: number;
   readonly onError: (error: unknown) => void;
@@ -34,12 +39,14 @@ export interface ConnectionOptions {
   readonly ended: () => void;
 }
 
-export function createConnection({ form, parts, room, stallMs, onError, mustExist, cutOff, ended }: ConnectionOptions): Connection {
+export function createConnection(options: StreamConnectionOptions): StreamConnection {
+  const { form, parts, room, backlog, isFixed, stallMs, onError, mustExist, cutOff, ended } = options;
   let isOver = false;
   const end = (): void => {
     if (isOver) return;
     isOver = true;
     subscriptions.leave();
+    reader.leave();
     ended();
   };
   const cut = new AbortController();
@@ -47,11 +54,11 @@ export function createConnection({ form, parts, room, stallMs, onError, mustExis
     cutOff();
     setTimeout(() => { cut.abort(); }, stallMs).unref();
   };
-  const reader = createStreamReader({ form, cutOff: cutSoon, ended: end, room });
+  const reader = createStreamReader({ form, cutOff: cutSoon, ended: end, room, backlog });
   const subscriptions = createSubscriptions(parts, reader);
   return {
     reader, subscriptions, end, cut: cut.signal,
-    stream: hurried(piecesOf({ form, reader, subscriptions, end, onError }), { stallMs, cut }),
+    stream: hurried(piecesOf({ form, reader, subscriptions, end, onError }), { stallMs, cut, isFixed }),
     subscribe: (wanted) => unlessLogAway(async () => {
       await mustExist(wanted.channels);
       return subscriptions.begin(wanted);
@@ -59,7 +66,7 @@ export function createConnection({ form, parts, room, stallMs, onError, mustExis
   };
 }
 
-interface Parts extends Pick<Connection, 'reader' | 'subscriptions' | 'end'> {
+interface Parts extends Pick<StreamConnection, 'reader' | 'subscriptions' | 'end'> {
   readonly form: Form;
   readonly onError: (error: unknown) => void;
 }
@@ -83,7 +90,7 @@ function piecesOf({ form, reader, subscriptions, end, onError }: Parts): Pieces 
   };
 
   return {
-    isCatchingUp: () => subscriptions.isCatchingUp(),
+    isCatchingUp: () => subscriptions.isCatchingUp(), flow: reader.flow,
     next() {
       // Not awaited: what is at the present does not wait for the log.
       if (!isPulling && subscriptions.isCatchingUp() && !reader.isWaiting()) void pull();
@@ -98,14 +105,21 @@ function piecesOf({ form, reader, subscriptions, end, onError }: Parts): Pieces 
 
 interface Pieces {
   isCatchingUp(): boolean;
+  flow(sink: Sink): void;
   next(): Promise<IteratorResult<Uint8Array>>;
   return(): Promise<IteratorResult<Uint8Array>>;
 }
 
+interface Hurry {
+  readonly stallMs: number;
+  readonly cut: AbortController;
+  readonly isFixed: boolean;
+}
+
 /** The same pieces; while they come from the log, `cut` aborts when nobody has asked for the next one for a while. */
-function hurried(pieces: Pieces, { stallMs, cut }: { readonly stallMs: number; readonly cut: AbortController }): AsyncIterableIterator<Uint8Array> {
+function hurried(pieces: Pieces, { stallMs, cut, isFixed }: Hurry): StreamConnection['stream'] {
   let stalled: NodeJS.Timeout | undefined;
-  const stream: AsyncIterableIterator<Uint8Array> = {
+  const stream: AsyncIterableIterator<Uint8Array> & Pick<Source, 'flow'> = {
     [Symbol.asyncIterator]: () => stream,
     next: () => {
       clearTimeout(stalled);
@@ -114,6 +128,12 @@ function hurried(pieces: Pieces, { stallMs, cut }: { readonly stallMs: number; r
         if (result.done !== true && pieces.isCatchingUp()) stalled = setTimeout(() => { cut.abort(); }, stallMs).unref();
         return result;
       });
+    },
+    flow: (sink) => {
+      if (!isFixed || pieces.isCatchingUp()) return false;
+      clearTimeout(stalled);
+      pieces.flow(sink);
+      return true;
     },
     return: () => {
       clearTimeout(stalled);

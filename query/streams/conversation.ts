@@ -5,14 +5,14 @@
 import { RequestError } from '../../engine/records/errors.js';
 import type { Conversation, Ending } from '../../service/api/conversation.js';
 import { MAX_CHANNELS, type Channel } from './channel.js';
-import type { Connection } from './connection.js';
+import type { StreamConnection } from './connection.js';
 import { endingOf } from './endings.js';
 import { textFrame } from './frame.js';
 import { errorText, frames } from './message.js';
 import { requestIn } from './socket-requests.js';
 
 export interface ConversationParts {
-  readonly connection: Pick<Connection, 'reader' | 'subscriptions' | 'subscribe'>;
+  readonly connection: Pick<StreamConnection, 'reader' | 'subscriptions' | 'subscribe'>;
   /** Aborts when the client's connection closes. */
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;

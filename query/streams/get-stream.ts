@@ -17,7 +17,7 @@ export const from: kind.RequestField<number | undefined> = {
     if (value === '-1') return -1;
     const position = kind.position.parse(value);
     return position instanceof kind.FieldFault
-      ? new kind.FieldFault('invalid_request', `-1, or an integer of 0 to ${Number.MAX_SAFE_INTEGER}: the last position that you have`)
+      ? new kind.FieldFault('invalid_request', `is -1, or an integer of 0 to ${Number.MAX_SAFE_INTEGER}: the last position that you have`)
       : position;
   },
 };

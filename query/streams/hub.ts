@@ -11,6 +11,7 @@ import { createChannels, type Channels, type Opening } from './channels.js';
 import type { Channel } from './channel.js';
 import type { Ending } from '../../service/api/conversation.js';
 import { Delivery, Heartbeat, type Message } from './message.js';
+import { createRecent, type Recent, type RecentLimits } from './recent.js';
 
 /** Whoever gets messages as they come. */
 export interface Reader {
@@ -29,15 +30,23 @@ export interface Hub {
   position(): number;
   /** Waits until the position is at least this one, at most so long. */
   reached(position: number, timeoutMs: number): Promise<void>;
-  /** Whether all of the channels are read already. */
-  reads(channels: readonly Channel[]): boolean;
-  /** What a reader who joins now gets first. All channels must be read. */
+  /** Whether all of the channels are told already, to readers or for those who may come back. */
+  tells(channels: readonly Channel[]): boolean;
+  /** What a reader who joins now gets first. All channels must be told. */
   snapshots(channels: readonly Channel[]): readonly Message[];
   /**
-   * Gives the reader all messages after `position()`. `openings` tells how a channel goes on there that nobody reads yet. The function returned
-   * ends it.
+   * What a reader who joins now and has everything up to a position has missed, for who comes back soon. Undefined
+   * when the hub does not have all of it, or it is more than is handed over at once. Readers of the same channels get
+   * the same bytes.
+   */
+  missed(channels: readonly Channel[], from: number): Delivery | undefined;
+  /**
+   * Gives the reader all messages after `position()`. `openings` tells how a channel goes on there that is not told
+   * yet. The function returned ends it.
    */
   join(channels: readonly Channel[], reader: Reader, openings: (channel: Channel) => Opening): () => void;
+  /** How much it keeps for those who may come back, and of how many channels. */
+  kept(): RecentLimits & { readonly channels: number };
   close(): Promise<void>;
 }
 
@@ -47,9 +56,18 @@ export interface HubOptions {
   readonly onError: (error: unknown) => void;
   /** How it pauses between heartbeats; tests give their own. */
   readonly pause?: typeof pause;
+  /** How many of the newest messages are kept for those who come back. */
+  readonly recent?: RecentLimits;
 }
 
 export const HEARTBEAT_MS = 15_000;
+/** A channel that nobody reads any more is told on for so many heartbeats, if there are at most so many of them. */
+const LEFT_BEATS = 4;
+const MOST_LEFT = 1_000;
+/** Who has missed more characters comes to the present by the log, which goes at the reader's pace. */
+const MISSED_AT_ONCE = 500_000;
+/** So many different ones are remembered. */
+const MOST_FOUND = 16;
 /** So many outcomes are folded before the process gets to anything else. */
 const AT_ONCE = 200;
 
@@ -61,10 +79,10 @@ interface Group {
   pending: Message[];
 }
 
-export function createHub({ log, onError, pause: rest = pause }: HubOptions): Hub {
+export function createHub({ log, onError, pause: rest = pause, recent }: HubOptions): Hub {
   const stop = new AbortController();
   const moved = createBell();
-  let audience = createAudience();
+  let audience = createAudience(recent);
   let position = -1;
   let began: Promise<void> | undefined;
   const running: Promise<void>[] = [];
@@ -73,7 +91,7 @@ export function createHub({ log, onError, pause: rest = pause }: HubOptions): Hu
     try {
       for await (const batch of log.follow('outcomes', position + 1, stop.signal)) {
         for (const [i, record] of batch.entries()) {
-          if (audience.isRead()) audience.fold(record.position, record.data);
+          if (audience.isTold()) audience.fold(record.position, record.data);
           position = record.position;
           if ((i + 1) % AT_ONCE !== 0 && i + 1 < batch.length) continue;
           audience.deliver();
@@ -84,7 +102,7 @@ export function createHub({ log, onError, pause: rest = pause }: HubOptions): Hu
     } catch (error) {
       began = undefined;
       const left = audience;
-      audience = createAudience();
+      audience = createAudience(recent);
       left.end({ code: 'unavailable', text: 'the history cannot be followed at the moment; connect again, with the last position' });
       onError(error);
     }
@@ -110,14 +128,16 @@ export function createHub({ log, onError, pause: rest = pause }: HubOptions): Hu
       const patience = AbortSignal.any([AbortSignal.timeout(timeoutMs), stop.signal]);
       while (position < wanted && !patience.aborted) await moved.wait(patience, timeoutMs);
     },
-    reads: (channels) => channels.every((channel) => audience.channels.has(channel)),
+    tells: (channels) => channels.every((channel) => audience.channels.has(channel)),
     snapshots: (channels) => channels.flatMap((channel) => audience.channels.snapshot(channel) ?? []),
+    missed: (channels, from) => audience.missed(channels, from),
     join(channels, reader, openings) {
       if (began === undefined || stop.signal.aborted) throw new RequestError('unavailable', 'the history is not followed');
       const joined = audience;
-      joined.add(channels, reader, openings);
+      joined.add(channels, { reader, position, openings });
       return () => { joined.remove(channels, reader); };
     },
+    kept: () => audience.kept(),
     async close() {
       stop.abort();
       moved.ring();
@@ -136,53 +156,49 @@ async function beating(beat: () => void, rest: typeof pause, signal: AbortSignal
   }
 }
 
-/** Who reads which channels, and the fold of these. */
-function createAudience() {
-  const channels: Channels = createChannels();
-  const groups = new Map<string, Group>();
-  const groupsOf = new Map<string, Set<Group>>();
-  const touched = new Set<Group>();
+interface Joining {
+  readonly reader: Reader;
+  /** The last outcome that was folded. */
+  readonly position: number;
+  readonly openings: (channel: Channel) => Opening;
+}
 
-  const drop = (group: Group): void => {
-    groups.delete(group.key);
-    for (const channel of group.channels) {
-      const others = groupsOf.get(channel.name);
-      others?.delete(group);
-      if (others?.size !== 0) continue;
-      groupsOf.delete(channel.name);
-      channels.remove(channel);
-    }
-  };
-  const all = (): Reader[] => [...groups.values()].flatMap(({ readers }) => [...readers]);
+/** Who reads which channels, and the fold of these. */
+function createAudience(limits: RecentLimits | undefined) {
+  const channels: Channels = createChannels();
+  const recent = createRecent(limits);
+  const missed = createMissed(recent);
+  const left = createLeft((forgotten) => {
+    for (const channel of forgotten) channels.remove(channel);
+    recent.close(new Set(forgotten.map(({ name }) => name)));
+  });
+  const groups = createGroups(left.add);
+  const touched = new Set<Group>();
 
   return {
     channels,
-    isRead: () => groups.size > 0,
-    add(wanted: readonly Channel[], reader: Reader, openings: (channel: Channel) => Opening): void {
-      const key = keyOf(wanted);
-      let group = groups.get(key);
-      if (group === undefined) {
-        groups.set(key, group = { key, channels: wanted, readers: new Set(), pending: [] });
-        for (const channel of wanted) {
-          if (!channels.has(channel)) channels.add(channel, openings(channel));
-          const others = groupsOf.get(channel.name);
-          if (others === undefined) groupsOf.set(channel.name, new Set([group])); else others.add(group);
-        }
+    isTold: () => groups.size() + left.size() > 0,
+    add(wanted: readonly Channel[], { reader, position, openings }: Joining): void {
+      for (const channel of wanted) {
+        left.remove(channel);
+        if (channels.has(channel)) continue;
+        channels.add(channel, openings(channel));
+        recent.open(channel.name, position);
       }
-      group.readers.add(reader);
+      groups.add(wanted, reader);
     },
-    remove(wanted: readonly Channel[], reader: Reader): void {
-      const group = groups.get(keyOf(wanted));
-      if (group?.readers.delete(reader) === true && group.readers.size === 0) drop(group);
-    },
+    remove: groups.remove,
     fold(position: number, data: Uint8Array): void {
+      missed.clear();
       for (const message of channels.fold(position, decodeOutcome(data))) {
-        for (const group of groupsOf.get(message.channel) ?? []) {
+        recent.keep(message);
+        for (const group of groups.of(message.channel)) {
           group.pending.push(message);
           touched.add(group);
         }
       }
     },
+    missed: missed.by,
     /** Gives everybody what has been folded. */
     deliver(): void {
       for (const group of touched) {
@@ -194,9 +210,95 @@ function createAudience() {
     },
     beat(position: number): void {
       const heartbeat = new Heartbeat(position);
-      for (const reader of all()) reader.beat(heartbeat);
+      for (const reader of groups.readers()) reader.beat(heartbeat);
+      left.beat();
     },
-    end(ending: Ending): void { for (const reader of all()) reader.end(ending); },
+    kept: () => ({ ...recent.kept(), channels: left.size() }),
+    end(ending: Ending): void { for (const reader of groups.readers()) reader.end(ending); },
+  };
+}
+
+/** The readers by what they read. `left` is called with each channel that the last one has left. */
+function createGroups(left: (channel: Channel) => void) {
+  const groups = new Map<string, Group>();
+  const byChannel = new Map<string, Set<Group>>();
+
+  const drop = (group: Group): void => {
+    groups.delete(group.key);
+    for (const channel of group.channels) {
+      const others = byChannel.get(channel.name);
+      others?.delete(group);
+      if (others?.size !== 0) continue;
+      byChannel.delete(channel.name);
+      left(channel);
+    }
+  };
+  return {
+    size: () => groups.size,
+    of: (channel: string): Iterable<Group> => byChannel.get(channel) ?? [],
+    readers: (): Reader[] => [...groups.values()].flatMap(({ readers }) => [...readers]),
+    add(channels: readonly Channel[], reader: Reader): void {
+      const key = keyOf(channels);
+      let group = groups.get(key);
+      if (group === undefined) {
+        groups.set(key, group = { key, channels, readers: new Set(), pending: [] });
+        for (const { name } of channels) {
+          const others = byChannel.get(name);
+          if (others === undefined) byChannel.set(name, new Set([group])); else others.add(group);
+        }
+      }
+      group.readers.add(reader);
+    },
+    remove(channels: readonly Channel[], reader: Reader): void {
+      const group = groups.get(keyOf(channels));
+      if (group?.readers.delete(reader) === true && group.readers.size === 0) drop(group);
+    },
+  };
+}
+
+/**
+ * Channels that nobody reads any more, which are told on for a while: after a proxy's restart all readers come back at
+ * the same moment.
+ */
+function createLeft(forget: (channels: readonly Channel[]) => void) {
+  const left = new Map<string, { readonly channel: Channel; beats: number }>();
+  const forgetIf = (isOver: (each: { beats: number }) => boolean): void => {
+    const over = [...left.values()].filter(isOver).map(({ channel }) => channel);
+    for (const { name } of over) left.delete(name);
+    if (over.length > 0) forget(over);
+  };
+  return {
+    size: () => left.size,
+    add(channel: Channel): void {
+      left.set(channel.name, { channel, beats: 0 });
+      if (left.size <= MOST_LEFT) return;
+      let surplus = MOST_LEFT / 10;
+      forgetIf(() => surplus-- > 0);
+    },
+    remove({ name }: Channel): void { left.delete(name); },
+    beat(): void { forgetIf((each) => ++each.beats > LEFT_BEATS); },
+  };
+}
+
+/** What those who come back have missed: who left the same channels at the same moment gets the same bytes. */
+function createMissed(recent: Recent) {
+  const found = new Map<string, Delivery | undefined>();
+  const find = (wanted: readonly Channel[], from: number): Delivery | undefined => {
+    const messages = recent.after(wanted.map(({ name }) => name), from);
+    const length = messages?.reduce((sum, message) => sum + message.length, 0) ?? Infinity;
+    return messages === undefined || length > MISSED_AT_ONCE ? undefined : new Delivery(messages);
+  };
+  return {
+    by(wanted: readonly Channel[], from: number): Delivery | undefined {
+      const key = `${from} ${keyOf(wanted)}`;
+      if (!found.has(key)) {
+        if (found.size === MOST_FOUND) found.clear();
+        found.set(key, find(wanted, from));
+      }
+      return found.get(key);
+    },
+    /** There are newer messages. */
+    clear: () => { found.clear(); },
   };
 }
 

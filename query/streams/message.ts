@@ -9,6 +9,9 @@ export class Message {
   /** `open`: the JSON text without its closing brace. */
   constructor(readonly channel: string, readonly position: number, private readonly open: string) {}
 
+  /** Of its text, in characters. */
+  get length(): number { return this.open.length; }
+
   /** The JSON text. `more`: a further message belongs to it, and follows at once on the connection. */
   json(more: boolean): string {
     return more ? `${this.open},"more":true}` : `${this.open}}`;

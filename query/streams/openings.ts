@@ -2,8 +2,9 @@
 import { priceMessage, type Learnt, type Opening, type Unknown } from './channels.js';
 import type { Channel } from './channel.js';
 import type { OrderState } from './own-orders.js';
-import { PLACES } from '../orders/orderbook.js';
-import { bytes, hex, soleRow, type RowSource, type Statement } from '../statement.js';
+import { soleRow } from '../../engine/log/postgres/connection.js';
+import { pastBook } from '../orders/past-book.js';
+import { bytes, hex, type RowSource, type Statement } from '../statement.js';
 
 /** What one reads from; the read models must include the position. */
 export interface At {
@@ -12,20 +13,11 @@ export interface At {
 }
 
 /** `$1` is the market, `$2` the position. */
-const BOOK: Statement = { name: 'stream_book', text: `
-  with recursive ${PLACES}, newest as (
-    select place, newest.* from places cross join lateral (
-      select size, position, at_ms from level_history history
-      where history.book = places.book and history.place = places.place and history.position <= $2::bigint
-      order by history.position desc limit 1) newest
-  )
-  select coalesce(max(position), -1) as last, coalesce(max(at_ms), 0) as at,
-    coalesce(json_agg(json_build_array(place, size::text)) filter (where size > 0), '[]') as levels
-  from newest` };
-
 const TRADES: Statement = { name: 'stream_trades', text: `
   select coalesce((select max(position) from trade_messages where market_id = $1::bytea and position <= $2::bigint), -1) as last,
-    coalesce((select json_agg(number) from trades where market_id = $1::bytea and settlement < 2 and position <= $2::bigint), '[]') as fills` };
+    coalesce((
+      select json_agg(trades.number) from unsettled_trades unsettled join trades on trades.number = unsettled.number
+      where unsettled.market_id = $1::bytea and trades.position <= $2::bigint), '[]') as fills` };
 
 /** SQL: an order as it was after the position $2, for an order that was placed up to there; `orders` is `o`. */
 const STATE = `
@@ -47,12 +39,13 @@ const STATE_FROM = `
 /** The trader's orders to which something can happen now, and so could at the position: those that are open or have unsettled fills. */
 const ORDERS: Statement = { name: 'stream_orders', text: `
   with alive as (
-    select number from orders where trader = $1::bytea and status = 0
+    select number from open_orders where trader = $1::bytea
     union
     select case when (taker_side = 0) = (buyer = $1::bytea) then taker_number else maker_number end
-    from trades where settlement < 2 and (buyer = $1::bytea or seller = $1::bytea)
+    from trades where number in (select number from unsettled_trades where buyer = $1::bytea or seller = $1::bytea)
   )
-  select coalesce((select max(position) from order_messages where trader = $1::bytea and position <= $2::bigint), -1) as last,
+  select greatest(-1, (select max(position) from order_messages where trader = $1::bytea and position <= $2::bigint),
+      (select max(number) from orders where trader = $1::bytea and number <= $2::bigint)) as last,
     coalesce((
       select json_agg(state) from (
         select ${STATE} from ${STATE_FROM} where o.number in (select number from alive) and o.number <= $2::bigint) state), '[]') as orders` };
@@ -78,7 +71,10 @@ const MARKETS: Statement = {
 /** The opening of the channel at the position. */
 export async function openingAt(at: At, channel: Channel): Promise<Opening> {
   switch (channel.kind) {
-    case 'book': return bookAt(at, channel.marketId);
+    case 'book': {
+      const { last, at: time, levels } = await pastBook(at.db, channel.marketId, at.position);
+      return { kind: 'book', last, at: time, levels };
+    }
     case 'trades': {
       const { last, fills } = await sole<{ last: string; fills: number[] }>(at, TRADES, [bytes(channel.marketId), at.position]);
       return { kind: 'trades', last: Number(last), fills };
@@ -94,12 +90,6 @@ export async function openingAt(at: At, channel: Channel): Promise<Opening> {
 
 async function sole<Row>({ db }: At, statement: Statement, values: readonly unknown[]): Promise<Row> {
   return soleRow(await db.rows<Row>(statement, values));
-}
-
-async function bookAt(at: At, marketId: string): Promise<Opening> {
-  type Row = { last: string; at: string; levels: [place: number, size: string][] };
-  const row = await sole<Row>(at, BOOK, [bytes(marketId), at.position]);
-  return { kind: 'book', last: Number(row.last), at: Number(row.at), levels: new Map(row.levels.map(([place, size]) => [place, BigInt(size)])) };
 }
 
 async function pricesAt({ db, position }: At, { asset, name }: Channel & { kind: 'prices' }): Promise<Opening> {

@@ -23,7 +23,7 @@ const channels: kind.RequestField<Channel[]> = {
   required: true, errors: ['invalid_market_id', 'invalid_address', 'unknown_asset'],
   parse: (value) => Array.isArray(value) && value.every((each) => typeof each === 'string')
     ? channelsOf(value)
-    : new kind.FieldFault('invalid_request', 'a list of texts'),
+    : new kind.FieldFault('invalid_request', 'is a list of texts'),
 };
 
 const from: kind.RequestField<number | undefined> = {
@@ -36,7 +36,7 @@ const from: kind.RequestField<number | undefined> = {
     if (value === undefined || value === null) return undefined;
     return typeof value === 'number' && Number.isSafeInteger(value) && value >= -1
       ? value
-      : new kind.FieldFault('invalid_request', `-1, or an integer of 0 to ${Number.MAX_SAFE_INTEGER}: the last position that you have`);
+      : new kind.FieldFault('invalid_request', `is -1, or an integer of 0 to ${Number.MAX_SAFE_INTEGER}: the last position that you have`);
   },
 };
 
@@ -60,6 +60,6 @@ export function requestIn(message: Uint8Array | undefined): SocketRequest {
   switch (type) {
     case 'subscribe': return subscribe.parse(Buffer.from(message));
     case 'unsubscribe': return unsubscribe.parse(Buffer.from(message));
-    default: throw new RequestError('invalid_request', 'type: subscribe or unsubscribe');
+    default: throw new RequestError('invalid_request', '', [{ field: '/type', message: 'is subscribe or unsubscribe' }]);
   }
 }

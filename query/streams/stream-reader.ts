@@ -1,7 +1,10 @@
 /** What waits to be sent on one connection, whatever carries it, and how the connection ends when its client does not read. */
 import type { Ending } from '../../service/api/conversation.js';
+import type { Sink } from '../../service/api/endpoint.js';
+import type { Backlog } from './backlog.js';
 import type { Reader } from './hub.js';
 import type { Form } from './message.js';
+import { createOutlet } from './outlet.js';
 
 /** What a reader may leave unread, in bytes that it shares with the others, and in pieces. */
 export interface Room {
@@ -14,6 +17,8 @@ export const ROOM: Room = { bytes: 1_000_000, pieces: 10_000 };
 export interface StreamReader extends Reader {
   /** The next piece of the stream. */
   next(): Promise<IteratorResult<Uint8Array>>;
+  /** From now on each piece goes to the sink as it comes, and `next` is not called any more. */
+  flow(sink: Sink): void;
   /** Whether a piece waits, or the end. */
   isWaiting(): boolean;
   /** A piece that was asked for, which has room however large it is: nothing else is asked for before it is taken (`drained`). */
@@ -24,6 +29,8 @@ export interface StreamReader extends Reader {
   end(ending: Ending): void;
   /** Why no more comes; undefined before the end. */
   ending(): Ending | undefined;
+  /** Nobody reads any more: nothing is kept. */
+  leave(): void;
 }
 
 export interface StreamReaderOptions {
@@ -33,24 +40,32 @@ export interface StreamReaderOptions {
   /** Called when the last piece has been taken. */
   readonly ended: () => void;
   readonly room?: Room | undefined;
+  /** Of all readers of the process. */
+  readonly backlog: Backlog;
 }
 
-export function createStreamReader({ form, cutOff, ended, room = ROOM }: StreamReaderOptions): StreamReader {
+const GONE: Ending = { code: 'unavailable', text: 'the client has gone' };
+const TOO_SLOW: Ending = {
+  code: 'too_slow', text: 'more waits to be read than the exchange keeps for one reader; connect again, with the last position',
+};
+
+export function createStreamReader({ form, cutOff, ended, room = ROOM, backlog }: StreamReaderOptions): StreamReader {
   let waiting: Uint8Array[] = [];
-  /** Of those that wait, but those that were given. */
   let bytes = 0;
+  /** They do not count among the bytes. */
   const given = new Set<Uint8Array>();
-  let wake: ((result: IteratorResult<Uint8Array>) => void) | undefined;
   let emptied: (() => void) | undefined;
   let ending: Ending | undefined;
-
-  const hand = (piece: Uint8Array): boolean => {
-    if (wake === undefined) return false;
-    const resolve = wake;
-    wake = undefined;
-    resolve({ done: false, value: piece });
-    return true;
+  const take = (): Uint8Array | undefined => {
+    const value = waiting.shift();
+    if (value !== undefined) {
+      leftovers.release(value);
+      if (!given.delete(value)) bytes -= value.length;
+    }
+    if (waiting.length === 0) empty();
+    return value;
   };
+  const outlet = createOutlet({ take, isOver: () => ending !== undefined, ended });
   const empty = (): void => {
     emptied?.();
     emptied = undefined;
@@ -58,51 +73,54 @@ export function createStreamReader({ form, cutOff, ended, room = ROOM }: StreamR
   const end = (why: Ending): void => {
     if (ending !== undefined) return;
     ending = why;
-    waiting = [];
-    given.clear();
+    clear();
     empty();
     const last = form.ending(why);
-    if (hand(last)) return;
+    if (outlet.hand(last)) return;
     given.add(last);
     waiting.push(last);
   };
   const push = (piece: Uint8Array): void => {
-    if (ending !== undefined || hand(piece)) return;
-    if (bytes + piece.length <= room.bytes && waiting.length < room.pieces) {
-      waiting.push(piece);
-      bytes += piece.length;
-    } else {
-      end({ code: 'too_slow', text: 'more waits to be read than the exchange keeps for one reader; connect again, with the last position' });
-      cutOff();
-    }
+    if (ending !== undefined || outlet.hand(piece)) return;
+    if (bytes + piece.length > room.bytes || waiting.length >= room.pieces) return tooSlow();
+    waiting.push(piece);
+    bytes += piece.length;
+    leftovers.hold(piece);
   };
-
+  const tooSlow = (): void => {
+    end(TOO_SLOW);
+    cutOff();
+  };
+  const clear = (): void => {
+    for (const piece of waiting) leftovers.release(piece);
+    waiting = [];
+    given.clear();
+  };
+  const leftovers = backlog.open(tooSlow);
   return {
     take: (delivery) => { push(form.delivery(delivery)); },
     beat: (heartbeat) => { push(form.heartbeat(heartbeat)); },
-    end,
-    ending: () => ending,
+    end, flow: outlet.flow, ending: () => ending,
     isWaiting: () => waiting.length > 0 || ending !== undefined,
     give(piece) {
-      if (ending !== undefined || hand(piece)) return;
+      if (ending !== undefined || outlet.hand(piece)) return;
       given.add(piece);
       waiting.push(piece);
+      leftovers.hold(piece);
     },
-    async drained() {
+    drained: async () => {
       if (waiting.length > 0 && ending === undefined) await new Promise<void>((resolve) => { emptied = resolve; });
     },
-    next: () => {
-      const value = waiting.shift();
-      if (value !== undefined) {
-        if (!given.delete(value)) bytes -= value.length;
-        if (waiting.length === 0) empty();
-        return Promise.resolve({ done: false, value });
-      }
-      if (ending !== undefined) {
-        ended();
-        return Promise.resolve({ done: true, value: undefined });
-      }
-      return new Promise((resolve) => { wake = resolve; });
+    next() {
+      const value = take();
+      if (value !== undefined) return Promise.resolve({ done: false, value });
+      if (ending === undefined) return outlet.next();
+      ended();
+      return Promise.resolve({ done: true, value: undefined });
+    },
+    leave() {
+      ending ??= GONE;
+      clear();
     },
   };
 }

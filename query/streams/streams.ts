@@ -7,10 +7,10 @@ import { requireAsset } from '../asset.js';
 import type { Database } from '../database.js';
 import type { Places } from '../places.js';
 import { bytes, hex, type Statement } from '../statement.js';
-import { createTurns } from '../turns.js';
-import type { CatchUpParts } from './catch-up.js';
+import { createBacklog } from './backlog.js';
+import { catchUpParts } from './catch-up.js';
 import type { Channel } from './channel.js';
-import { createConnection, type Connection } from './connection.js';
+import { createConnection, type StreamConnection } from './connection.js';
 import { createConversation } from './conversation.js';
 import { createHub } from './hub.js';
 import { events, frames, type Form } from './message.js';
@@ -25,6 +25,8 @@ export interface StreamOptions {
   /** Called with errors that end streams and are no RequestError. */
   readonly onError: (error: unknown) => void;
   readonly room?: Room;
+  /** How much all readers may leave together. */
+  readonly bytesOfAll?: number;
   /** A reader that takes nothing for this long is cut off: of a history, or of its last words. */
   readonly stallMs?: number;
   readonly pause?: typeof pause;
@@ -45,6 +47,8 @@ export interface Streams {
   open(): number;
   /** How many readers have been cut off because they did not read. */
   cutOff(): number;
+  /** How many bytes wait for readers, those that several wait for counted once. */
+  waiting(): number;
   /** Ends every stream. */
   close(): Promise<void>;
 }
@@ -54,17 +58,19 @@ const RETRY = Buffer.from('retry: 2000\n\n');
 /** For proxies that would otherwise collect an answer before they pass it on. */
 const UNBUFFERED = { 'X-Accel-Buffering': 'no' };
 
-export function createStreams({ log, db, places, assets, onError, room, stallMs = 30_000, pause }: StreamOptions): Streams {
+export function createStreams({ log, db, places, assets, onError, room, bytesOfAll, stallMs = 30_000, pause }: StreamOptions): Streams {
   const hub = createHub({ log, onError, ...pause && { pause } });
-  const parts: CatchUpParts = { hub, log, db, turns: createTurns(1), opening: createTurns(2) };
+  const parts = catchUpParts({ hub, log, db });
+  const backlog = createBacklog(bytesOfAll);
   let open = 0;
   let cutOff = 0;
 
-  const connect = (form: Form, ip: string): Connection => {
+  const connect = (form: Form, ip: string): StreamConnection => {
     const leave = places.enter(ip);
     open += 1;
     return createConnection({
-      form, parts, room, stallMs, onError, cutOff: () => { cutOff += 1; }, mustExist: (channels) => mustExist(channels, { db, assets }),
+      form, parts, room, backlog, isFixed: form === events, stallMs, onError, cutOff: () => { cutOff += 1; },
+      mustExist: async (channels) => { if (!hub.tells(channels)) await mustExist(channels, { db, assets }); },
       ended() {
         open -= 1;
         leave();
@@ -91,6 +97,7 @@ export function createStreams({ log, db, places, assets, onError, room, stallMs 
     },
     open: () => open,
     cutOff: () => cutOff,
+    waiting: backlog.bytes,
     close: () => hub.close(),
   };
 }

@@ -48,7 +48,7 @@ export function createAuthenticate({ tokens, now, onError }: AuthenticateOptions
     } catch (error) {
       if (!(error instanceof TokensUnavailable)) throw error;
       onError(error);
-      throw new RequestError('unavailable', 'the bearer tokens');
+      throw new RequestError('unavailable', 'the bearer tokens cannot be looked up');
     } finally {
       lookUps.delete(key);
     }

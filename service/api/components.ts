@@ -3,6 +3,7 @@
  * type for it.
  */
 import { nameOf } from '../../engine/records/named-schema.js';
+import { documentedSchema } from './documented-schema.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -26,7 +27,7 @@ export function createComponents(): Components {
     return typeof value === 'object' && value !== null ? refer(value) : value;
   };
   const parts = (schema: object): Json => (
-    Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, write(value)])));
+    Object.fromEntries(Object.entries(documentedSchema(schema as Json)).map(([key, value]) => [key, write(value)])));
 
   function refer(schema: object): Json {
     const found = nameOf(schema);
@@ -37,11 +38,12 @@ export function createComponents(): Components {
       originals.set(name, text);
       schemas[name] = parts(original);
     } else if (originals.get(name) !== text) throw new Error(`two different schemas have the name ${name}`);
-    const { description } = schema as { description?: string };
-    const reference = { $ref: `#/components/schemas/${name}` };
-    return description === (original as { description?: string }).description
-      ? reference
-      : { ...reference, description };
+    const { description, default: byDefault } = schema as { description?: string; default?: unknown };
+    return {
+      $ref: `#/components/schemas/${name}`,
+      ...description !== (original as { description?: string }).description && { description },
+      ...byDefault !== undefined && { default: byDefault },
+    };
   }
 
   return { refer, schemas };

@@ -8,10 +8,9 @@ import type { ErrorShape } from './error-shape.js';
 import type { ClientErrorCode } from './errors.js';
 import type { Parameter } from './parameter.js';
 import type { BearerToken } from './scopes.js';
-import { RequestError } from '../../engine/records/errors.js';
 import { record } from '../../engine/records/fields.js';
 import { parseJsonObject } from '../../engine/records/exact-json.js';
-import { valueOf, type RequestField, type ValueOf } from './request-fields.js';
+import { refuseUnknown, valueOf, type RequestField, type ValueOf } from './request-fields.js';
 
 /** Which processes serve an endpoint: those with the role `api`, `query` or `relayer`, or every process for itself. */
 export type EndpointRole = 'api' | 'query' | 'relayer' | 'every';
@@ -22,7 +21,7 @@ export const tags = {
   Users: 'One user\'s orders, positions and activity.',
   Markets: 'Markets, their books, trades and holders.',
   Prices: 'Prices of assets, and the quick markets that they decide.',
-  Streams: 'What happens, as it happens and from any position on.',
+  Streams: 'What happens, as it happens and from any position on. Answers that do not end: generators of clients that wait for the whole of an answer leave this tag out.',
   Settlement: 'Settlement of trades on the chain.',
   Relayer: 'Transactions that the exchange sends on behalf of users, who sign and pay no gas.',
   History: 'The recorded history, for auditors.',
@@ -105,9 +104,11 @@ export function defineEndpoint(endpoint: Endpoint, serve?: Served<never>['serve'
 /** All errors that an endpoint can answer with, including those of its parameters, its body and the steps before the handler. */
 export function errorsOf({ errors, parameters, body, authority, consistent, limit, path }: Endpoint): ClientErrorCode[] {
   const codes = new Set<ClientErrorCode>([...Object.values(parameters).flatMap((each) => each.errors), ...body?.errors ?? [], ...errors]);
+  // A parameter that the endpoint does not have.
+  codes.add('invalid_request');
   if (authority.scope !== undefined) codes.add('missing_token').add('invalid_token').add('insufficient_scope').add('overloaded').add('unavailable');
   if (body !== undefined) codes.add('body_too_large').add('unsupported_media_type');
-  if (consistent) codes.add('invalid_request').add('not_caught_up');
+  if (consistent) codes.add('not_caught_up');
   if (limit !== 'none') codes.add('rate_limited');
   // With an empty path parameter, the request's path is a different path.
   if (path.includes('{')) codes.add('not_found');
@@ -129,6 +130,8 @@ export interface ApiRequest extends Context {
 export interface Context {
   /** By what the client is counted: its IPv4 address as the trusted proxies report it, or the /56 prefix of an IPv6 address. */
   readonly ip: string;
+  /** Where the client has reached the service, without a slash at the end; absent where the request does not say. */
+  readonly url?: string | undefined;
   /** Aborts when the client's connection closes. The signal outlives the request: remove listeners when the request is done. */
   readonly signal: AbortSignal;
   /** The request's bearer token, found valid; undefined for an endpoint that needs none. */
@@ -160,9 +163,28 @@ export interface Reply extends ReplyHead {
 /** What is sent of a complete answer. */
 export type SentReply = Omit<Reply, 'body' | 'gzipped'> & { readonly body: string | Buffer };
 
+/**
+ * Where pieces go that are handed over as they come: an event goes to thousands of streams, and a promise for each
+ * costs half of writing it.
+ */
+export interface Sink {
+  /** False: nothing more is taken until it has drained. */
+  write(piece: Uint8Array): boolean;
+  /** Calls once when it has drained. */
+  onDrain(call: () => void): void;
+  /** No piece comes any more. */
+  end(): void;
+}
+
+/** Where the pieces of a stream come from. */
+export interface Source extends AsyncIterator<string | Uint8Array> {
+  /** Whether all further pieces go to the sink, until `return`. False, or absent: the next one is to be asked for. */
+  readonly flow?: (sink: Sink) => boolean;
+}
+
 /** An answer that is sent piece by piece. When the client has gone or the service stops, the source is ended by `return()`. */
 export interface StreamReply extends ReplyHead {
-  readonly stream: AsyncIterable<string | Uint8Array>;
+  readonly stream: { [Symbol.asyncIterator](): Source };
   /** Aborts when the client reads too slowly: its connection is then cut. */
   readonly cut?: AbortSignal;
   /**
@@ -226,10 +248,12 @@ export function serve<const E extends Served<never>>(endpoints: readonly E[], po
 function parserOf(endpoint: Endpoint): (request: ApiRequest) => Record<string, unknown> {
   const { parameters, body, answer } = endpoint;
   const entries = Object.entries(parameters).map(([key, parameter]) => ({ key, value: reader(parameter), parse: parameter.parse }));
+  const known = Object.fromEntries(Object.values(parameters).filter((each) => each.in === 'query').map(({ name }) => [name, true]));
   return (request) => {
     const params: Record<string, unknown> = {};
     if (body !== undefined) params['body'] = body.parse(request.rawBody);
     for (const { key, value, parse } of entries) params[key] = parse(value(request));
+    refuseUnknown(request.query, known);
     if (answer.alternatives !== undefined) params['contentType'] = contentTypeFor(endpoint, request);
     return params;
   };
@@ -289,7 +313,7 @@ export function bytesOf(schema: TSchema, text: BodyText): Body<Buffer> {
 type Fields = Readonly<Record<string, RequestField<unknown>>>;
 type FieldValues<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
 
-/** A JSON object with these fields and no others. Without a body, all fields are absent. */
+/** A JSON object with these fields and no others. `null` stands for an absent one; without a body, all are absent. */
 export function objectOf<const F extends Fields>(fields: F, { optional, ...text }: BodyText & { readonly optional: boolean }): Body<FieldValues<F>> {
   const entries = Object.entries(fields);
   const schema = record(Object.fromEntries(entries.map(([name, field]) => [name, field.required ? field.schema : Type.Optional(field.schema)])));
@@ -297,9 +321,8 @@ export function objectOf<const F extends Fields>(fields: F, { optional, ...text 
     schema, ...text, optional, errors: [...new Set<ClientErrorCode>(['invalid_json', 'invalid_request', ...entries.flatMap(([, field]) => field.errors)])],
     parse: (bytes) => {
       const object = bytes.length === 0 ? {} : parseJsonObject(bytes);
-      const unknown = Object.keys(object).filter((name) => !Object.hasOwn(fields, name)).map((name) => ({ field: `/${name}`, message: 'no such field' }));
-      if (unknown.length > 0) throw new RequestError('invalid_request', '', unknown);
-      return Object.fromEntries(entries.map(([name, field]) => [name, valueOf(name, field, object[name])])) as FieldValues<F>;
+      refuseUnknown(object, fields);
+      return Object.fromEntries(entries.map(([name, field]) => [name, valueOf(name, field, object[name] ?? undefined)])) as FieldValues<F>;
     },
   };
 }

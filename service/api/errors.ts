@@ -10,7 +10,7 @@ export type ClientError = RequestError<ClientErrorCode>;
 
 export interface ErrorKind {
   readonly status: number;
-  /** What went wrong and what to do. A detail may follow the text in the answer. */
+  /** What went wrong and what to do. What is wrong with the request may follow in the answer, so the text does not say it. */
   readonly text: string;
   /** Whether sending the same request again later can help. */
   readonly retry: boolean;
@@ -19,18 +19,18 @@ export interface ErrorKind {
 const kind = (status: number, text: string, retry = false): ErrorKind => ({ status, text, retry });
 
 export const errors: Readonly<Record<ClientErrorCode, ErrorKind>> = {
-  invalid_request: kind(400, 'the request is not as documented; see errors'),
+  invalid_request: kind(400, 'the request is not as documented'),
   invalid_json: kind(400, 'the body is not a JSON object in UTF-8'),
-  invalid_address: kind(400, 'an address is 0x and 40 hex digits'),
-  invalid_market_id: kind(400, 'a market id is 0x and 64 hex digits'),
-  invalid_order_hash: kind(400, 'an order hash is 0x and 64 hex digits'),
-  invalid_chain_id: kind(400, 'chain_id is a positive integer'),
-  invalid_price: kind(400, 'price is an integer of 1 to 999999 (1000000 = 1.00)'),
-  invalid_size: kind(400, 'size is an integer of 1 to 18446744073709551615 (6 decimals)'),
-  size_too_small: kind(400, 'size is below the smallest order size of the market\'s chain; see minOrderSize in /api/v1/config'),
-  invalid_expiration: kind(400, 'expiration is in Unix seconds, at least 60 s ahead; compare your clock with serverTime of /api/v1/config'),
-  invalid_signature: kind(400, 'signature is not the trader\'s EIP-712 signature of this order'),
-  invalid_permit: kind(400, 'permitSignature is not as documented; see errors'),
+  invalid_address: kind(400, 'an address is missing or not well-formed'),
+  invalid_market_id: kind(400, 'a market\'s id is missing or not well-formed'),
+  invalid_order_hash: kind(400, 'an order\'s hash is missing or not well-formed'),
+  invalid_chain_id: kind(400, 'a chain\'s id is missing or not well-formed'),
+  invalid_price: kind(400, 'the price is not one that an order may have; prices have 6 decimals, 1000000 = 1.00'),
+  invalid_size: kind(400, 'the size is not one that an order may have; sizes have 6 decimals'),
+  size_too_small: kind(400, 'the order is too small for the market\'s chain; see minOrderSize in /api/v1/config'),
+  invalid_expiration: kind(400, 'the order expires too soon, or at no time at all; compare your clock with serverTime of /api/v1/config'),
+  invalid_signature: kind(400, 'the order is not signed by its trader; /api/v1/config has domain and types'),
+  invalid_permit: kind(400, 'the permit does not hold'),
   relay_invalid_body: kind(400, 'Invalid request body'),
   relay_invalid_address: kind(400, 'Invalid address format'),
   relay_invalid_signature: kind(400, 'Invalid signature format'),
@@ -43,8 +43,8 @@ export const errors: Readonly<Record<ClientErrorCode, ErrorKind>> = {
   missing_token: kind(401, 'this request needs a bearer token: Authorization: Bearer and the token, which the exchange\'s operator issues'),
   invalid_token: kind(401, 'the bearer token is not valid; ask the exchange\'s operator for another one'),
   insufficient_scope: kind(403, 'the bearer token lacks the scope that this request needs'),
-  invalid_cancel_signature: kind(403, 'X-Cancel-Signature is not the trader\'s EIP-712 CancelOrder signature, or its deadline has passed'),
-  invalid_request_signature: kind(403, 'signature is not the trader\'s EIP-712 signature of this request, or its deadline has passed'),
+  invalid_cancel_signature: kind(403, 'the cancel is not signed by the order\'s trader for a time that is still to come'),
+  invalid_request_signature: kind(403, 'the request is not signed by its trader for a time that is still to come'),
   not_order_owner: kind(403, 'only the order\'s trader can cancel or reduce it'),
   trader_suspended: kind(403, 'fills of the trader failed again because the trader lacked what they needed; send the order again after suspendedUntil', true),
   other_site: kind(403, 'while CANCEL_AUTH is open, only programs and pages of the machine itself may cancel; with CANCEL_AUTH=required, signatures decide'),
@@ -75,7 +75,7 @@ export const errors: Readonly<Record<ClientErrorCode, ErrorKind>> = {
   expectation_failed: kind(417, 'the only Expect that is understood is 100-continue; leave the header out'),
   upgrade_required: kind(426, 'this path speaks WebSocket (RFC 6455, version 13); connect with a client of it'),
   insufficient_balance: kind(422, 'the trader has less than this order, the other open orders and the unsettled fills need together'),
-  insufficient_allowance: kind(422, 'the settlement contract may not move what the order needs; approve it, or send a permitSignature'),
+  insufficient_allowance: kind(422, 'the settlement contract may not move what the order needs; approve it'),
   relay_contract_wallet: kind(422, 'contract wallets are not supported: the contracts check signatures of keys only, so send the transaction yourself'),
   relay_would_revert: kind(422, 'the transaction would fail, so it is not sent'),
   relay_owner_paused: kind(429, 'a transaction for this owner reverted, whose account has code; wait as Retry-After says', true),
@@ -86,16 +86,16 @@ export const errors: Readonly<Record<ClientErrorCode, ErrorKind>> = {
   internal: kind(500, 'an unexpected error; it has been logged'),
   trading_halted: kind(503, 'no orders are taken for some time, as the operator has planned; cancels are. See plannedHalts in /api/v1/status', true),
   clock_untrusted: kind(503, 'the clock of the service may be wrong, so no order is taken until it is right; send it again as Retry-After says', true),
-  disk_full: kind(503, 'the disk of the service is full or nearly full, and the request was not taken; send it again as Retry-After says', true),
+  disk_full: kind(503, 'there is no room for the request, which was not taken; send it again as Retry-After says', true),
   overloaded: kind(503, 'the exchange is busy and has not taken the request; send it again as Retry-After says', true),
   outcome_unknown: kind(503, 'the log has not confirmed the request, which may still be carried out; send it again: it is carried out once', true),
   not_caught_up: kind(503, 'the read model has not reached X-Min-Log-Position yet; ask again', true),
-  chain_unavailable: kind(503, 'the chain is not configured or cannot be reached; ask again', true),
+  chain_unavailable: kind(503, 'the chain is not there for this now; ask again', true),
   relay_unavailable: kind(503, 'the relayer cannot send at the moment; send the same request again: it becomes one transaction', true),
-  unavailable: kind(503, 'a part that this request needs cannot be reached; ask again', true),
+  unavailable: kind(503, 'the exchange cannot answer this now; ask again', true),
 };
 
 /** The text of the error's kind, and what is wrong with this request. */
-export function clientText({ code, detail }: ClientError): string {
-  return detail === '' ? errors[code].text : `${errors[code].text}: ${detail}`;
+export function clientText({ code, reason }: ClientError): string {
+  return reason === '' ? errors[code].text : `${errors[code].text}: ${reason}`;
 }

@@ -1,22 +1,28 @@
 /** The OpenAPI 3.1 document of the endpoints. */
+import { named as nameSchema, nameOf } from '../../engine/records/named-schema.js';
+import { Type } from '../../engine/records/schema-types.js';
 import type { Authority } from './authority.js';
 import { createComponents, type Components } from './components.js';
-import { errorsOf, tags, type Endpoint, type Examples } from './endpoint.js';
+import { errorsOf, tags, type Body, type Endpoint, type Examples } from './endpoint.js';
 import type { ErrorShape } from './error-shape.js';
 import { errors, type ClientErrorCode } from './errors.js';
 import type { Parameter } from './parameter.js';
 import { minLogPosition } from './parameters.js';
-import { problems } from './problems.js';
+import { ERROR_CODE_HEADER, ErrorCode, problems } from './problems.js';
 
 type Json = Record<string, unknown>;
 
-const INTRODUCTION = 'Order-book exchange for binary prediction markets. Prices, sizes and volumes have 6 decimals. JSON integers are exact, also beyond 2^53; '
-  + 'integers of orders and permits may also be sent as decimal strings. '
-  + 'They are written with digits alone: 1.0 and 1e2 are refused. '
+const INTRODUCTION = 'Order-book exchange for binary prediction markets. Prices, sizes and volumes have 6 decimals. JSON integers are exact, also beyond 2^53. '
+  + 'Integers of requests that may be beyond 2^31 are decimal strings here; where one form is documented, the other one is taken, too. '
+  + 'Integers are written with digits alone: 1.0 and 1e2 are refused. In a body, `null` stands for an absent field. '
+  + 'Every error has its code in the header X-Error-Code. '
   + 'Any origin may call the API: orders and cancels are authorised by their signatures, and there are no cookies; while '
   + 'cancelAuth in /api/v1/config is open, no page of another site may cancel. Every GET endpoint also accepts HEAD.';
 
-/** The document as plain JSON values. */
+/**
+ * The document as plain JSON values. Its only server is the one that it was read from: who serves it puts that server's
+ * address there.
+ */
 export function openapiDocument(endpoints: readonly Endpoint[], version: string): Json {
   const components = createComponents();
   const paths: Record<string, Json> = {};
@@ -28,7 +34,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], version: string)
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      ...problemComponents(endpoints, components), schemas: components.schemas,
+      ...problemComponents(endpoints, components), headers: headerComponents(components), schemas: components.schemas,
       securitySchemes: Object.assign({}, ...endpoints.map(({ authority }) => authority.schemes)) as Json,
     },
   };
@@ -40,21 +46,23 @@ function operation(endpoint: Endpoint, components: Components): Json {
   return {
     operationId: id, tags: [tag], summary, description, security: securityOf(authority),
     ...(parameters.length === 0 ? {} : { parameters: parameters.map((each) => describeParameter(each, components)) }),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: !body.optional, content: { 'application/json': { schema: components.refer(body.schema), examples: named(body.examples) } },
-          },
-        }),
+    ...(body === undefined ? {} : { requestBody: describeBody(id, body, components) }),
     responses: {
       ...answer.webSocket === true
         ? { 101: { description: answer.description } }
         : { 200: answerOf(endpoint, answer.description, components) },
       ...otherStatuses(endpoint, components),
       ...errorResponses(endpoint, components),
+      default: { $ref: '#/components/responses/Other' },
     },
   };
+}
+
+/** Every body has a named schema: one that has no name of its own is named after its operation. */
+function describeBody(id: string, { schema, optional, examples }: Body, components: Components): Json {
+  const name = `${id.charAt(0).toUpperCase()}${id.slice(1)}Request`;
+  const ofBody = nameOf(schema) === undefined ? nameSchema(name, { ...schema }) : schema;
+  return { required: !optional, content: { 'application/json': { schema: components.refer(ofBody), examples: named(examples) } } };
 }
 
 /**
@@ -73,9 +81,13 @@ function describeParameter(
   return { name, in: place, required, description, schema: components.refer(schema), example };
 }
 
-function answerOf({ answer, consistent }: Endpoint, description: string, components: Components): Json {
-  const headers: Record<string, string> = {
-    ...(consistent ? { 'X-Log-Position': 'Last log position that the answer includes; -1 while the read models are empty.' } : {}), ...answer.headers,
+function answerOf({ answer, consistent, limit }: Endpoint, description: string, components: Components): Json {
+  const described: Record<string, string> = {
+    ...(consistent ? { [LOG_POSITION]: 'Last log position that the answer includes; -1 while the read models are empty.' } : {}), ...answer.headers,
+  };
+  const headers = {
+    ...Object.fromEntries(Object.entries(described).map(([name, what]) => [name, { description: what, schema: headerSchema(name, components) }])),
+    ...limit === 'none' ? {} : RATE_LIMIT,
   };
   const content: Record<string, Json> = {
     [answer.contentType ?? 'application/json']: { schema: components.refer(answer.schema), examples: named(answer.examples) },
@@ -83,14 +95,14 @@ function answerOf({ answer, consistent }: Endpoint, description: string, compone
   for (const [type, { description: what }] of Object.entries(answer.alternatives ?? {})) {
     content[type] = { schema: { type: 'string', description: what } };
   }
-  return {
-    description, content,
-    ...(Object.keys(headers).length === 0
-      ? {}
-      : {
-          headers: Object.fromEntries(Object.entries(headers).map(([name, what]) => [name, { description: what, schema: { type: 'string' } }])),
-        }),
-  };
+  return { description, content, ...Object.keys(headers).length > 0 && { headers } };
+}
+
+const LOG_POSITION = 'X-Log-Position';
+
+/** Positions have one schema, in whichever direction they go. */
+function headerSchema(name: string, components: Components): Json {
+  return name === LOG_POSITION ? components.refer(minLogPosition.schema) : { type: 'string' };
 }
 
 function otherStatuses(endpoint: Endpoint, components: Components): Json {
@@ -99,11 +111,14 @@ function otherStatuses(endpoint: Endpoint, components: Components): Json {
     [status, answerOf(endpoint, description, components)])));
 }
 
+/** The errors of HTTP itself, which every request can get: they are one response of the document. */
+const OF_HTTP: readonly ClientErrorCode[] = ['method_not_allowed', 'request_timeout', 'expectation_failed'];
+
 /** One response per status. Errors with the same status differ by their code, so their examples are in one response. */
 function errorResponses(endpoint: Endpoint, components: Components): Json {
   const { errorShape } = endpoint;
   const byStatus = new Map<number, ClientErrorCode[]>();
-  for (const code of errorsOf(endpoint)) byStatus.set(
+  for (const code of errorsOf(endpoint).filter((each) => !OF_HTTP.includes(each))) byStatus.set(
     errors[code].status, [...byStatus.get(errors[code].status) ?? [], code],
   );
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, {
@@ -111,14 +126,32 @@ function errorResponses(endpoint: Endpoint, components: Components): Json {
     ...errorContent(
       errorShape, components, Object.fromEntries(codes.map((code) => [code, exampleOf(code, errorShape)])),
     ),
-    ...(mayPass(status) ? { headers: RETRY_AFTER } : codes.some(lacksAuthority) ? { headers: CHALLENGE } : {}),
+    headers: {
+      ...ERROR_CODE, ...mayPass(status) ? RETRY_AFTER : {}, ...codes.some(lacksAuthority) ? CHALLENGE : {},
+      ...codes.includes('rate_limited') ? RATE_LIMIT : {},
+    },
   }]));
 }
 
-const RETRY_AFTER = { 'Retry-After': { $ref: '#/components/headers/Retry-After' } };
-const CHALLENGE = {
-  'WWW-Authenticate': { description: 'What authority the request needs, and what is wrong with the one that it has.', schema: { type: 'string' } },
-};
+/** References to headers that several responses have. */
+const header = (...names: readonly string[]): Json => Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+const ERROR_CODE = header(ERROR_CODE_HEADER);
+const RETRY_AFTER = header('Retry-After');
+const RATE_LIMIT = header('RateLimit', 'RateLimit-Policy');
+const CHALLENGE = header('WWW-Authenticate');
+
+function headerComponents(components: Components): Json {
+  const text = (description: string, example: string) => ({ description, schema: { type: 'string' }, example });
+  return {
+    [ERROR_CODE_HEADER]: { description: 'The name of the error, as `code` in the bodies that have it.', schema: components.refer(ErrorCode) },
+    'Retry-After': { description: 'Seconds to wait.', schema: components.refer(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })) },
+    'RateLimit': text('The limit that counted the request: how many are left (`r`), and in how many seconds they are counted anew (`t`). '
+      + 'Absent where the limit is switched off.', '"orders"; r=5998; t=47'),
+    'RateLimit-Policy': text('The limit: how many requests (`q`) in a window of how many seconds (`w`), by client address.', '"orders"; q=6000; w=60'),
+    'WWW-Authenticate': text('What authority the request needs, and what is wrong with the one that it has.', 'Bearer realm="prediction-exchange"'),
+  };
+}
+
 const lacksAuthority = (code: ClientErrorCode) => errors[code].status === 401 || code === 'insufficient_scope';
 const mayPass = (status: number) => status === 503 || status === 429;
 
@@ -148,10 +181,13 @@ function problemComponents(endpoints: readonly Endpoint[], components: Component
   const all = errorContent(problems, components);
   return {
     examples: Object.fromEntries(examples) as Json,
-    headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } },
     responses: {
-      Refused: { description: 'An error.', ...all },
-      RefusedForNow: { description: 'An error that may pass.', ...all, headers: RETRY_AFTER },
+      Other: {
+        description: `What HTTP itself refuses, whatever the endpoint. ${OF_HTTP.map((code) => `${errors[code].status} \`${code}\`: ${textOf(code)}`).join(' ')}`,
+        ...errorContent(problems, components, Object.fromEntries(OF_HTTP.map((code) => [code, exampleOf(code, problems)]))), headers: ERROR_CODE,
+      },
+      Refused: { description: 'An error.', ...all, headers: ERROR_CODE },
+      RefusedForNow: { description: 'An error that may pass.', ...all, headers: { ...ERROR_CODE, ...RETRY_AFTER } },
       ...Object.fromEntries(codes.map((code) => [code, {
         $ref: `#/components/responses/${mayPass(errors[code].status) ? 'RefusedForNow' : 'Refused'}`, description: textOf(code),
       }])),
@@ -160,5 +196,5 @@ function problemComponents(endpoints: readonly Endpoint[], components: Component
 }
 
 function named(examples: Examples): Json {
-  return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name.replaceAll(' ', '-'), { summary: name, value }]));
+  return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name.replaceAll(/[^A-Za-z0-9_]+/g, '-'), { summary: name, value }]));
 }

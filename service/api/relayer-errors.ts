@@ -17,7 +17,6 @@ export const RelayerError = field.answer('RelayerError', {
 /** The texts that differ from those of the error table, by code and the detail of the error. */
 const TEXTS: Readonly<Partial<Record<ClientErrorCode, (detail: string) => string>>> = {
   invalid_json: () => 'Invalid request body',
-  invalid_request: () => 'Invalid request body',
   invalid_address: () => 'Invalid address format',
   missing_token: () => 'Missing bearer token',
   invalid_token: () => 'Invalid bearer token',

@@ -1,10 +1,11 @@
 /**
- * The one way in which a field of a request is described, whether it comes in the path, the query, a header or a body: a schema, which documents what
- * may be sent, and a parser, which accepts exactly that. Below are the kinds of path and query parameters.
+ * The one way in which a field of a request is described, whether it comes in the path, the query, a header or a body: a schema, which documents the
+ * one form that clients send, and a parser, which accepts that and sometimes other forms of the same.
+ * Below are the kinds of path and query parameters.
  */
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type MarketOutcome } from '../../engine/records/fields.js';
-import { ADDRESS, BYTES32 } from '../../engine/records/hex.js';
+import { ADDRESS, BYTES32, type HexForm } from '../../engine/records/hex.js';
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
 
 export interface RequestField<T> {
@@ -29,43 +30,66 @@ export function valueOf<T>(name: string, { parse }: RequestField<T>, given: unkn
   const value = parse(given);
   if (!(value instanceof FieldFault)) return value;
   const { code, message } = value;
-  throw new RequestError(code, code === 'invalid_request' ? `${name}: ${message}` : '', [{ field: `/${name}`, message }]);
+  throw new RequestError(code, '', [{ field: `/${name}`, message }]);
+}
+
+/** What is said of a field, or of a parameter, that a request has and the endpoint does not. */
+export const UNKNOWN_FIELD = 'is not known here; leave it out';
+
+/**
+ * Throws RequestError `invalid_request` for the first name that the endpoint does not know: leaving it out of account
+ * could change what the client meant. `at`: a JSON pointer to the object that has the names.
+ */
+export function refuseUnknown(given: object, known: object, at = ''): void {
+  for (const name in given) {
+    if (!Object.hasOwn(given, name) || Object.hasOwn(known, name)) continue;
+    const field = `${at}/${pointerPart(name)}`;
+    throw new RequestError('invalid_request', '', [{ field, message: UNKNOWN_FIELD }]);
+  }
+}
+
+/** A name as part of a JSON pointer (RFC 6901). It is shortened, since the client chose it. */
+export function pointerPart(name: string): string {
+  return name.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 /** A field that is sent as text, once. `read` gets the text. */
 function textField<T>(schema: TSchema, read: (text: string) => T | FieldFault, errors: readonly ErrorCode[] = []): RequestField<T> {
   return {
     schema, required: true, errors,
-    parse: (value) => value === undefined ? invalid('required') : typeof value !== 'string' ? invalid('given once') : read(value),
+    parse: (value) => value === undefined ? invalid('is missing') : typeof value !== 'string' ? invalid('is a text') : read(value),
   };
 }
 
 const invalid = (message: string): FieldFault => new FieldFault('invalid_request', message);
 
 /** Hex that matches the pattern, also with `0X`; the value is in lower case. */
-function hexField(pattern: string, schema: TSchema, code: ErrorCode, message = 'hex digits after 0x, of the right number'): RequestField<string> {
-  const anyCase = new RegExp(pattern, 'i');
-  const read = (text: string) => anyCase.test(text) ? text.toLowerCase() : new FieldFault(code, message);
+function hexField({ given, meaning }: HexForm, schema: TSchema, code: ErrorCode): RequestField<string> {
+  const anyCase = new RegExp(given, 'i');
+  const read = (text: string) => anyCase.test(text) ? text.toLowerCase() : new FieldFault(code, `is ${meaning}`);
   return textField(schema, read, code === 'invalid_request' ? [] : [code]);
 }
 
 /** An address, in lower case. */
-export const address = hexField(ADDRESS.given, AnyCaseAddress, 'invalid_address');
+export const address = hexField(ADDRESS, AnyCaseAddress, 'invalid_address');
 
 /** A market id, in lower case. */
-export const marketId = hexField(BYTES32.given, AnyCaseBytes32, 'invalid_market_id');
+export const marketId = hexField(BYTES32, AnyCaseBytes32, 'invalid_market_id');
 
 /** An order's hash, in lower case. */
-export const orderHash = hexField(BYTES32.given, AnyCaseBytes32, 'invalid_order_hash');
+export const orderHash = hexField(BYTES32, AnyCaseBytes32, 'invalid_order_hash');
 
 /** A transaction's hash, in lower case. */
-export const transactionHash = hexField(BYTES32.given, AnyCaseBytes32, 'invalid_request', BYTES32.meaning);
+export const transactionHash = hexField(BYTES32, AnyCaseBytes32, 'invalid_request');
 
 /** A market by its id or by its contract's address; lower-case hex. */
 export type MarketReference = { readonly marketId: string } | { readonly contractAddress: string };
 
-/** A market: a text of 66 characters is the market's id, any other text its contract's address. */
-export const marketReference = textField<MarketReference>(Type.Union([AnyCaseBytes32, AnyCaseAddress]), (text) => (
+/**
+ * A market: a text of 66 characters is the market's id, any other text its contract's address. `documented` is the one of
+ * the two that the endpoint's document names.
+ */
+export const marketReference = (documented: TSchema) => textField<MarketReference>(documented, (text) => (
   text.length === 66
     ? mapped(marketId.parse(text), (id) => ({ marketId: id }))
     : mapped(address.parse(text), (contractAddress) => ({ contractAddress }))
@@ -76,25 +100,25 @@ export const asset = textField(Type.String({ pattern: '^[A-Za-z0-9]{1,16}$' }), 
 
 /** A chain's id. */
 export const chainId = textField(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), (text) => (
-  integerOf(text, 1) ?? new FieldFault('invalid_chain_id', `an integer of 1 to ${Number.MAX_SAFE_INTEGER}`)
+  integerOf(text, 1) ?? new FieldFault('invalid_chain_id', `is an integer of 1 to ${Number.MAX_SAFE_INTEGER}`)
 ), ['invalid_chain_id']);
 
 const OUTCOMES: ReadonlyMap<string, MarketOutcome> = new Map([['yes', YES], ['0', YES], ['no', NO], ['1', NO]]);
 
-/** YES or 0, NO or 1, in any case. */
-export const outcome = textField(Type.Union(['YES', 'NO', '0', '1'].map((each) => Type.Literal(each))), (text) => (
-  OUTCOMES.get(text.toLowerCase()) ?? invalid('YES or 0, NO or 1')
+/** YES or 0, NO or 1, in any case; the words are documented. */
+export const outcome = textField(Type.Union(['YES', 'NO'].map((each) => Type.Literal(each))), (text) => (
+  OUTCOMES.get(text.toLowerCase()) ?? invalid('is YES or 0, or NO or 1')
 ));
 
 /** One of these texts. */
 export function oneOf<const T extends string>(values: readonly T[]): RequestField<T> {
   const schema = Type.Union(values.map((each) => Type.Literal(each)));
-  return textField(schema, (text) => values.find((each) => each === text) ?? invalid(values.join(', ')));
+  return textField(schema, (text) => values.find((each) => each === text) ?? invalid(`is ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`));
 }
 
 /** A number of `min` to `max`. */
 function integer(min: 0 | 1, max: number): RequestField<number> {
-  return textField(Type.Integer({ minimum: min, maximum: max }), (text) => integerOf(text, min, max) ?? invalid(`an integer of ${min} to ${max}`));
+  return textField(Type.Integer({ minimum: min, maximum: max }), (text) => integerOf(text, min, max) ?? invalid(`is an integer of ${min} to ${max}`));
 }
 
 /** A log position or another number that the engine gives. */
@@ -104,15 +128,17 @@ export const position = integer(0, Number.MAX_SAFE_INTEGER);
 export type Moment = { readonly position: number } | { readonly timeMs: number };
 
 const UTC = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,3})?Z$/;
+/** Of as many digits as are exact whatever they are; a few longer positions are taken, too. */
+const MOMENT = `^\\d{1,15}$|${UTC.source}`;
 
 /** Digits are a log position; a time is in UTC as RFC 3339 writes it, to the millisecond. */
-export const moment = textField<Moment>(Type.Union([position.schema, Type.String({ pattern: UTC.source })]), (text) => {
+export const moment = textField<Moment>(Type.String({ pattern: MOMENT }), (text) => {
   const at = integerOf(text, 0);
   if (at !== undefined) return { position: at };
   const timeMs = UTC.test(text) ? Date.parse(text) : NaN;
   // A day that its month does not have is taken for one of the next month.
   if (Number.isNaN(timeMs) || new Date(timeMs).toISOString().slice(0, 19) !== text.slice(0, 19)) {
-    return invalid(`an integer of 0 to ${Number.MAX_SAFE_INTEGER}, or a time such as 2026-01-31T12:00:00Z`);
+    return invalid(`is an integer of 0 to ${Number.MAX_SAFE_INTEGER}, or a time such as 2026-01-31T12:00:00Z`);
   }
   return { timeMs };
 });
@@ -130,7 +156,7 @@ export const seconds = (max: number): RequestField<number> => integer(0, max);
 
 /** Text of 1 to `max` characters. */
 export const upToCharacters = (max: number): RequestField<string> => textField(Type.String({ minLength: 1, maxLength: max }), (given) => (
-  given === '' || [...given].length > max ? invalid(`1 to ${max} characters`) : given
+  given === '' || [...given].length > max ? invalid(`has 1 to ${max} characters`) : given
 ));
 
 /** Text that is passed on unchanged. The receiver checks it and throws its own errors. */
@@ -141,10 +167,10 @@ export function optional<T>(field: RequestField<T>): RequestField<T | undefined>
   return { ...field, required: false, parse: (value) => value === undefined ? undefined : field.parse(value) };
 }
 
-/** A field in which an absent value gives `byDefault`. */
-export function withDefault<T>(field: RequestField<T>, byDefault: T): RequestField<T> {
+/** A field in which an absent value gives `byDefault`, which is sent as `sent`. */
+export function withDefault<T>(field: RequestField<T>, byDefault: T, sent: unknown = byDefault): RequestField<T> {
   return {
-    ...field, schema: { ...field.schema, default: byDefault }, required: false,
+    ...field, schema: { ...field.schema, default: sent }, required: false,
     parse: (value) => value === undefined ? byDefault : field.parse(value),
   };
 }

@@ -5,7 +5,8 @@ import { SOURCE_NAMES } from '../../command/prices/observation.js';
 import { MAX_REDEMPTIONS, RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { MAX_DEADLINE_S } from '../../command/relayer/relayer.js';
 import { marketsAhead } from '../../command/quick/terms.js';
-import { cancelTypes, orderTypes, requestTypes } from '../../command/signing/typed-data.js';
+import { orderTypes } from '../../command/signing/typed-data.js';
+import { ORDER_ACTIONS, signedActions, type SignedActionName } from '../../command/signing/signed-actions.js';
 import { Type } from '../../engine/records/schema-types.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
 import { readEndpoints } from '../../query/endpoints.js';
@@ -18,10 +19,8 @@ import { NO_CHAIN } from '../../command/signing/no-chain.js';
 import type { Config } from '../config.js';
 import { RATE_LIMIT_WINDOW_S } from '../http/limits.js';
 import { ofEveryProcess } from '../api/of-every-process.js';
+import { SigningDomain } from '../api/signing-domain.js';
 import { orderActions, orderDomain, orderDomains, shownActions } from '../../command/signing/shown-actions.js';
-
-/** The EIP-712 types of what traders sign. */
-export const signedTypes = { ...orderTypes, ...cancelTypes, ...requestTypes };
 
 /** A chain on which orders settle; `collateral` is undefined until the stablecoin has been read. */
 interface SettlingChain {
@@ -101,7 +100,7 @@ export function configHandler({ config, chains, now }: ConfigParts): () => Reply
     : chains.map(({ chain, collateral, configured }) => shown(chain, collateral() ?? null, configured));
   return () => ({
     body: JSON.stringify({
-      serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes: signedTypes, cancelAuth,
+      serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes, cancelAuth,
       prices: { assets, sources }, quickMarkets: { intervalS, ahead: marketsAhead(intervalS) },
       limits: limitsOf(config),
     }),
@@ -149,15 +148,16 @@ const CollateralAnswer = field.answer('Collateral', {
 
 const SignedActionAnswer = field.answer('SignedAction', {
   primaryType: Type.String(),
-  domain: field.orNull(field.answer('SigningDomain', {
-    name: Type.String(), version: Type.String(), chainId: field.ChainId, verifyingContract: field.Address,
-  }), 'EIP-712 domain; null until the stablecoin has been read.'),
-  types: Type.Record(Type.String(), typedData, { description: 'EIP-712 types.' }),
+  domain: field.orNull(SigningDomain, 'EIP-712 domain; null until the stablecoin has been read.'),
+  types: Type.Record(Type.String(), typedData, { description: 'EIP-712 types, as `signTypedData` of wallets takes them.' }),
   nonce: field.answer('NonceSource', {
     kind: Type.String(), contract: field.orNull(field.Address, 'The contract that gives the next nonce; null if none does.'),
     call: field.orNull(Type.String(), 'The view that gives the next nonce; null if there is none.'), meaning: Type.String(),
   }, { description: 'What the message\'s nonce is.' }),
 });
+
+const signedActionFields = Object.fromEntries((Object.keys(signedActions) as SignedActionName[]).map((name) => (
+  [name, (ORDER_ACTIONS as readonly SignedActionName[]).includes(name) ? SignedActionAnswer : Type.Optional(SignedActionAnswer)])));
 
 const ChainAnswer = field.answer('Chain', {
   chainId: field.ChainId, name: Type.String(), testnet: Type.Boolean(),
@@ -181,12 +181,10 @@ const ChainAnswer = field.answer('Chain', {
     description: 'Transactions that settled or refused other fills than the exchange matched, by the operator\'s decision: a leaked key sent them. The history '
       + 'has a FillFailed event for each such fill, with the reason `unknown` and the culprit `both`.',
   }),
-  orderDomain: field.answer('OrderDomain', {
-    name: Type.String(), version: Type.Literal('1'), chainId: field.ChainId, verifyingContract: field.Address,
-  }, { description: 'EIP-712 domain of orders, and of requests about them.' }),
-  signedActions: Type.Record(Type.String(), SignedActionAnswer, {
-    description: 'Every message that users sign, by the name of the relayer\'s endpoint, or `order`, `cancel`, `cancel-orders`, `cancel-all`, `cancel-after`, '
-      + '`reduce`, `bond-permit`: domain, types and nonce. A batch item is signed as `ctf-redemption`. Without a chain, only those about orders.',
+  orderDomain: { ...SigningDomain, description: 'EIP-712 domain of orders, and of requests about them.' },
+  signedActions: field.answer('SignedActions', signedActionFields, {
+    description: 'Every message that users sign, by the name of the relayer\'s endpoint, or for what it is: domain, types and nonce. A batch item is '
+      + 'signed as `ctf-redemption`. Without a chain, only those about orders.',
   }),
   relayer: field.orNull(field.answer('RelayerSettings', {
     address: field.Address, actions: Type.Array(Type.String(), { description: 'Names of the endpoints below /api/v1/relayer/.' }),
@@ -197,10 +195,9 @@ const ChainAnswer = field.answer('Chain', {
 export const Configuration = field.answer('Configuration', {
   serverTime: field.Seconds,
   chains: Type.Array(ChainAnswer),
-  orderTypes: field.answer('OrderTypes', {
-    Order: typedData, CancelOrder: typedData, CancelOrders: typedData, CancelAll: typedData, CancelAfter: typedData,
-    ReduceOrder: typedData,
-  }, { description: 'EIP-712 types of what traders sign in the orderDomain.' }),
+  orderTypes: field.answer('OrderTypes', { Order: typedData }, {
+    description: 'EIP-712 types of orders, as `signTypedData` of wallets takes them; `signedActions` has those of all other messages.',
+  }),
   cancelAuth: field.oneOf(['required', 'open'], 'Whether a cancel needs the trader\'s signature.'),
   prices: field.answer('PriceSettings', {
     assets: Type.Array(field.Asset, { description: 'Assets that have prices, and quick markets on the chains with a quickOperator.' }),
@@ -232,15 +229,13 @@ export const getConfig = defineEndpoint({
           collateral: { name: 'Test USD Coin', version: '1', symbol: 'USDC', decimals: 6, address: example.collateralAddress },
           confirmations: 1, startBlock: 0, exposureCheck: true, minOrderSize: 1, passOverAnchors: [], passOverFills: [],
           orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
-          signedActions: {
-            order: orderActions({
-              name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress,
-            }).order,
-          },
+          signedActions: orderActions({
+            name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress,
+          }),
           relayer: { address: example.maker, actions: ['ctf-approval', 'usdc-permit'] },
           quickOperator: example.maker,
         }],
-        orderTypes: signedTypes,
+        orderTypes,
         cancelAuth: 'required',
         prices: { assets: ['BTC', 'ETH'], sources: ['pyth', 'coinbase', 'binance'] },
         quickMarkets: { intervalS: 900, ahead: 2 },

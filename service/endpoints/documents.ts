@@ -10,12 +10,19 @@ import { ofEveryProcess } from '../api/of-every-process.js';
 
 export const getOpenapi = defineEndpoint({
   ...ofEveryProcess,
-  id: 'getOpenapi', path: '/openapi.json', summary: 'This document', description: 'The API as an OpenAPI 3.1 document; /docs shows it as a page.',
+  id: 'getOpenapi', path: '/openapi.json', summary: 'This document', description: 'The API as an OpenAPI 3.1 document; /docs shows it as a page. Its server is the address at which it is read.',
   answer: {
     description: 'The document.', schema: Type.Object({ openapi: Type.String() }), examples: { document: { openapi: '3.1.0' } },
   },
   limit: 'none',
-}, ({ openapi }: { readonly openapi: () => object }) => answerOnce(openapi));
+}, ({ openapi }: { readonly openapi: () => object }) => {
+  let rest: string | undefined;
+  // The address at which the document was read is the one at which the API is: behind a proxy, the public one.
+  return (_, { url = '/' }) => {
+    rest ??= JSON.stringify({ ...openapi(), servers: undefined }).slice(1);
+    return { body: `{"servers":${JSON.stringify([{ url, description: 'Where this document was read.' }])},${rest}` };
+  };
+});
 
 export const getAsyncapi = defineEndpoint({
   ...ofEveryProcess,

@@ -6,9 +6,11 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiRequest, Endpoint, Reply, Route, SentReply, StreamReply } from '../api/endpoint.js';
+import type { createChunks } from './chunks.js';
 import type { StreamConnections } from './connections.js';
 import type { AppEnding } from './ending.js';
 import { addressKey } from './limits.js';
+import { ownUrl } from './own-url.js';
 import type { Observer } from '../status/metrics.js';
 import { pump } from './pump.js';
 import { COMMON_HEADERS } from './security.js';
@@ -22,14 +24,16 @@ export interface AnswerParts extends StreamReplyParts {
   readonly observer: Observer;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
+  /** Number of trusted proxies in front of the service. */
+  readonly trustProxy: number;
 }
 
 export function answer({ endpoint, handler }: Route, parts: AnswerParts): Middleware {
-  const { clients, ending, upgrades, webSockets, observer, now } = parts;
+  const { ending, upgrades, webSockets, observer, now } = parts;
   const ofEndpoint = contentTypeOf(endpoint);
   return async (request, response) => {
     const head = endpoint.answer.webSocket === true ? upgrades.headOf(request) : undefined;
-    const reply = await handler(apiRequest(request, response, clients));
+    const reply = await handler(apiRequest(request, response, parts));
     const contentType = reply.contentType ?? ofEndpoint;
     // How long clients listen says nothing about the service.
     if ('stream' in reply) response.locals.answeredMs = now();
@@ -39,18 +43,17 @@ export function answer({ endpoint, handler }: Route, parts: AnswerParts): Middle
       await webSockets.carry(request, head ?? NO_BODY, reply);
     } else if ('stream' in reply) {
       await sendStream(request, response, { ...reply, contentType }, parts);
-    } else send(request, response, { ...await encoded(request, reply), contentType }, ending);
+    } else send(request, response, reply.gzipped === undefined ? reply : await encoded(request, reply, reply.gzipped), { contentType, ending });
     const { startedMs = 0, answeredMs = now() } = response.locals;
     observer.answered(endpoint, response.statusCode, (answeredMs - startedMs) / 1_000);
   };
 }
 
 /** The reply in the encoding that the client takes. */
-async function encoded({ headers: asked }: StepRequest, reply: Reply): Promise<SentReply> {
-  if (reply.gzipped === undefined) return reply;
+async function encoded({ headers: asked }: StepRequest, reply: Reply, gzipped: () => Promise<Buffer>): Promise<SentReply> {
   const headers = { ...reply.headers, Vary: 'Accept-Encoding' };
   if (!takesGzip(asked['accept-encoding'])) return { ...reply, headers };
-  return { ...reply, body: await reply.gzipped(), headers: { ...headers, 'Content-Encoding': 'gzip' } };
+  return { ...reply, body: await gzipped(), headers: { ...headers, 'Content-Encoding': 'gzip' } };
 }
 
 /** Whether the header names gzip, or else anything, with a weight that is not 0 (RFC 9110, 12.5.3). */
@@ -65,29 +68,35 @@ function contentTypeOf({ answer: { contentType = 'application/json' } }: Endpoin
 }
 
 /** The request as handlers know it. The parts that cost something are computed at first use. */
-function apiRequest(request: StepRequest, { locals }: StepResponse, clients: ClientSignals): ApiRequest {
+function apiRequest(
+  request: StepRequest, { locals }: StepResponse, { clients, trustProxy }: Pick<AnswerParts, 'clients' | 'trustProxy'>,
+): ApiRequest {
   const { params, headers, body = NO_BODY, socket } = request;
   let query: StepRequest['query'] | undefined;
   return {
     params, headers, rawBody: body, token: locals.token,
     get query() { return query ??= request.query; },
     get ip() { return addressKey(locals.address); },
+    get url() { return ownUrl(request, trustProxy); },
     get signal() { return clients.signalOf(socket); },
   };
 }
 
 const NO_BODY = Buffer.alloc(0);
 
+/** How a reply is sent. */
+export interface HowSent {
+  /** Where the reply names none. */
+  readonly contentType?: string;
+  readonly ending: AppEnding;
+}
+
 /** Does nothing when the client has gone. The rest of a body that nobody has read is dropped. */
-export function send(
-  request: StepRequest, response: StepResponse, { body, etag, ...head }: SentReply, ending: AppEnding,
-): void {
+export function send(request: StepRequest, response: StepResponse, reply: SentReply, sending: HowSent): void {
   if (response.headersSent || response.destroyed) return;
+  const { body, etag, status = 200 } = reply;
   const isKnown = etag !== undefined && names(request.headers['if-none-match'], etag);
-  const status = isKnown ? 304 : head.status ?? 200;
-  const ofBody: Headers = etag === undefined ? {} : { 'ETag': etag, 'Cache-Control': 'no-cache' };
-  if (status !== 204 && status !== 304) ofBody['Content-Length'] = String(Buffer.byteLength(body));
-  writeHead(response, { ...head, status }, ofBody, ending);
+  writeHead(response, isKnown ? 304 : status, reply, sending);
   response.end(request.method === 'HEAD' || isKnown ? undefined : body);
   discardBody(request);
 }
@@ -104,19 +113,39 @@ function opaque(tag: string): string {
   return tag.trim().replace(/^W\//, '');
 }
 
-type Headers = Record<string, string>;
-
 /**
- * Writes status and headers at once: Node checks and keeps each that is set before, which costs an order more than its
- * answer's text.
+ * Writes status and headers at once, as a list of names and values in turn: Node checks and keeps each that is set
+ * before, and objects that are made of several others live longer than an order's whole way.
  */
-function writeHead(response: StepResponse, { status = 200, headers, position, contentType }: Omit<SentReply, 'body'>, ofBody: Headers, ending: AppEnding): void {
+function writeHead(
+  response: StepResponse, status: number, reply: Omit<SentReply, 'body'> & Partial<Pick<SentReply, 'body'>>, { contentType, ending }: HowSent,
+): void {
   const { commonHeaders = COMMON_HEADERS, limitHeaders } = response.locals;
-  const head: Headers = { ...commonHeaders, ...limitHeaders, ...ofBody, ...headers };
-  if (position !== undefined) head['X-Log-Position'] = String(position);
-  if (contentType !== undefined && status !== 204 && status !== 304) head['Content-Type'] = contentType;
-  if (ending.isLeaving) head['Connection'] = 'close';
+  const head = commonHeaders.slice();
+  if (limitHeaders !== undefined) head.push(...limitHeaders);
+  const { body, etag, headers, position } = reply;
+  if (etag !== undefined) {
+    set(head, 'ETag', etag);
+    set(head, 'Cache-Control', 'no-cache');
+  }
+  const hasBody = status !== 204 && status !== 304;
+  if (hasBody && body !== undefined) head.push('Content-Length', String(Buffer.byteLength(body)));
+  if (headers !== undefined) for (const [name, value] of Object.entries(headers)) set(head, name, value);
+  if (position !== undefined) set(head, 'X-Log-Position', String(position));
+  const type = reply.contentType ?? contentType;
+  if (hasBody && type !== undefined) set(head, 'Content-Type', type);
+  if (ending.isLeaving) set(head, 'Connection', 'close');
   response.writeHead(status, head);
+}
+
+/** Sets a header in a list of names and values in turn. */
+function set(head: string[], name: string, value: string): void {
+  for (let i = 0; i < head.length; i += 2) {
+    if (head[i] !== name) continue;
+    head[i + 1] = value;
+    return;
+  }
+  head.push(name, value);
 }
 
 /**
@@ -145,14 +174,16 @@ export interface StreamReplyParts {
   readonly ending: AppEnding;
   /** Is told which connections carry a stream. */
   readonly streams: StreamConnections;
+  /** Writes pieces that flow. */
+  readonly outflow: ReturnType<typeof createChunks>;
 }
 
 /** Resolves when the stream has ended, when the client has gone or is cut off, and when the service stops. */
 export async function sendStream(
   request: StepRequest, response: StepResponse, { stream, cut, finite, ...head }: StreamReply,
-  { clients, ending, streams }: StreamReplyParts,
+  { clients, ending, streams, outflow }: StreamReplyParts,
 ): Promise<void> {
-  writeHead(response, head, {}, ending);
+  writeHead(response, head.status ?? 200, head, { ending });
   // A source may be silent at first.
   response.flushHeaders();
   discardBody(request);
@@ -165,7 +196,7 @@ export async function sendStream(
   const source = stream[Symbol.asyncIterator]();
   const leave = over.signal.aborted || finite === true ? undefined : streams.begin(request.socket);
   try {
-    await pump(source, response, over.signal);
+    await pump(source, response, over.signal, () => outflow(response));
   } catch (error) {
     if (!over.signal.aborted) throw error;
     // Not awaited: a source may be waiting for its next piece.
@@ -176,7 +207,7 @@ export async function sendStream(
     for (const signal of ends) signal.removeEventListener('abort', end);
   }
   // A client that does not read would not read the end either.
-  if (response.writableNeedDrain) breakOff(request, response); else response.end();
+  if (response.writableNeedDrain || request.socket.writableNeedDrain) breakOff(request, response); else response.end();
 }
 
 /**

@@ -9,6 +9,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import type { pause } from '../../engine/waiting.js';
 import type { Authenticate } from '../access/authenticate.js';
 import type { Endpoint, Route } from '../api/endpoint.js';
+import { createChunks } from './chunks.js';
 import { answer, ClientSignals, type AnswerParts } from './answer.js';
 import {
   readJsonBody, withoutBody, bearerToken, clientAddress, minLogPosition, onlyOwnPages, otherMethods, parseQuery,
@@ -76,7 +77,7 @@ export function createApp(options: AppOptions): App {
   const ending = notEnding();
   const [streams, upgrades] = [new StreamConnections(), new Upgrades()];
   const webSockets = createWebSockets({ ending, streams, now, ...rest && { pause: rest } });
-  const parts = { clients: new ClientSignals(), ending, streams, upgrades, webSockets, observer, now };
+  const parts = { clients: new ClientSignals(), ending, streams, outflow: createChunks(), upgrades, webSockets, observer, now, trustProxy };
   const errors = answerErrors(parts);
 
   const app = express();

@@ -21,7 +21,7 @@ export function answerErrors({ observer, ending, now }: Pick<AnswerParts, 'obser
     const { endpoint, startedMs, answeredMs = now() } = response.locals;
     const shape = endpoint?.errorShape ?? problems;
     const reply = shape.answer(known, { instance, challenge: endpoint?.authority.challenge?.(known) });
-    send(request, response, { ...reply, contentType: `${shape.contentType}; charset=utf-8` }, ending);
+    send(request, response, reply, { contentType: `${shape.contentType}; charset=utf-8`, ending });
     // A stream that had begun, or a client that has gone.
     if (!response.writableEnded) breakOff(request, response);
     if (endpoint !== undefined && startedMs !== undefined) {

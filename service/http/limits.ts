@@ -61,7 +61,7 @@ function limiter(name: string, limit: number, windowS: number): Limiter {
   };
   const tell = (request: object, response: StepResponse, remaining: number): void => {
     const state = `"${name}"; r=${Math.max(0, remaining)}; t=${secondsLeft(request)}`;
-    response.locals.limitHeaders = { 'RateLimit': state, 'RateLimit-Policy': policy };
+    response.locals.limitHeaders = ['RateLimit', state, 'RateLimit-Policy', policy];
   };
   return {
     count: (request, response, next) => count(request, response, (error?: unknown) => {

@@ -4,6 +4,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import type { Authenticate } from '../access/authenticate.js';
 import type { Endpoint, Body } from '../api/endpoint.js';
 import type { ClientError } from '../api/errors.js';
+import { pointerPart } from '../api/request-fields.js';
 import { isLoopback } from '../settings.js';
 import type { AppEnding } from './ending.js';
 import { DATA_HEADERS } from './security.js';
@@ -32,6 +33,9 @@ function addressOf({ headers, socket: { remoteAddress } }: IncomingMessage, trus
   return forwarded.slice(-trustProxy)[0] ?? remoteAddress;
 }
 
+/** What is said of a parameter or a header that is repeated. */
+const GIVEN_TWICE = 'is given more than once';
+
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 /** Refuses requests that RFC 9112 refuses, and that Node would answer itself, without a body. */
@@ -42,7 +46,7 @@ function faultOf({ httpVersion, rawHeaders, headers: { expect } }: IncomingMessa
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === 'host') hosts += 1;
   if (hosts > 1 || (hosts === 0 && httpVersion !== '1.0')) {
-    return new RequestError('invalid_request', 'Host: given once in every HTTP/1.1 request', [{ field: 'Host', message: 'given once' }]);
+    return new RequestError('invalid_request', '', [{ field: 'Host', message: hosts > 1 ? GIVEN_TWICE : 'is missing' }]);
   }
   return expect !== undefined && httpVersion === '1.1' && !CONTINUE.test(expect) ? new RequestError('expectation_failed') : undefined;
 }
@@ -79,8 +83,7 @@ export function minLogPosition(waitForPosition: WaitForPosition, clients: Client
 function parsePosition(header: string | string[]): number {
   const position = typeof header === 'string' && /^(-1|\d{1,16})$/.test(header) ? Number(header) : NaN;
   if (Number.isSafeInteger(position)) return position;
-  const message = 'a log position: a whole number from 0, or -1 for none';
-  throw new RequestError('invalid_request', `X-Min-Log-Position: ${message}`, [{ field: 'X-Min-Log-Position', message }]);
+  throw new RequestError('invalid_request', '', [{ field: 'X-Min-Log-Position', message: 'is a log position: a whole number from 0, or -1 for none' }]);
 }
 
 /** Throws RequestError for a request without a valid token. The token's scope is the handler's to check, after the body. */
@@ -104,7 +107,7 @@ export function preflight(endpoints: readonly Endpoint[], ownPagesOnly: readonly
     'Access-Control-Allow-Headers': ALLOWED_HEADERS,
     'Access-Control-Max-Age': '7200',
   };
-  return (request, response) => { send(request, response, { status: 204, headers, body: '' }, ending); };
+  return (request, response) => { send(request, response, { status: 204, headers, body: '' }, { ending }); };
 }
 
 /** Refuses a method that the path does not have, and one that only other processes serve. */
@@ -120,11 +123,14 @@ function methodsOf(endpoints: readonly Endpoint[]): string[] {
   return [...endpoints.flatMap(({ method }) => method === 'GET' ? ['GET', 'HEAD'] : [method]), 'OPTIONS'];
 }
 
-/** Parses the query of a request. Throws RequestError when a parameter is given twice: the intended value would be a guess. */
-export function parseQuery(query: string): Record<string, string> {
+/**
+ * Parses the query of a request; Express has null where there is none, which newer versions of Node take for a name.
+ * Throws RequestError when a parameter is given twice: the intended value would be a guess.
+ */
+export function parseQuery(query: string | null): Record<string, string> {
   const values = Object.create(null) as Record<string, string>;
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (name in values) throw new RequestError('invalid_request', `${name}: given once`, [{ field: `/${name}`, message: 'given once' }]);
+  for (const [name, value] of new URLSearchParams(query ?? '')) {
+    if (name in values) throw new RequestError('invalid_request', '', [{ field: `/${pointerPart(name)}`, message: GIVEN_TWICE }]);
     values[name] = value;
   }
   return values;

@@ -1,4 +1,4 @@
-/** The headers of every answer, those for security from helmet. Computed once: for an API they are constants. */
+/** The headers of every answer, those for security from helmet. Computed once, as names and values in turn: for an API they are constants. */
 import type { RequestHandler } from 'express';
 import helmet, { type HelmetOptions } from 'helmet';
 
@@ -12,10 +12,10 @@ const forData: HelmetOptions = {
   permittedCrossDomainPolicies: false, xssFilter: false, hidePoweredBy: false,
 };
 
-function headersByHelmet(): Readonly<Record<string, string>> {
-  const headers: Record<string, string> = {};
+function headersByHelmet(): readonly string[] {
+  const headers: string[] = [];
   const recorder = {
-    setHeader: (name: string, value: string) => { headers[name] = value; }, removeHeader: () => undefined,
+    setHeader: (name: string, value: string) => { headers.push(name, value); }, removeHeader: () => undefined,
   };
   helmet(forData)(
     {} as never, recorder as never, (error?: unknown) => { if (error !== undefined) throw error as Error; },
@@ -24,14 +24,14 @@ function headersByHelmet(): Readonly<Record<string, string>> {
 }
 
 /** Of an answer that web pages of other sites may not read: nobody may keep it, and it is data, not a page. */
-export const DATA_HEADERS: Readonly<Record<string, string>> = { 'Cache-Control': 'no-store', ...headersByHelmet() };
+export const DATA_HEADERS: readonly string[] = ['Cache-Control', 'no-store', ...headersByHelmet()];
 
 /** Of every other answer: any web page may read it. */
-export const COMMON_HEADERS: Readonly<Record<string, string>> = {
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'X-Log-Position, Idempotent-Replayed, ETag, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
+export const COMMON_HEADERS: readonly string[] = [
+  'Access-Control-Allow-Origin', '*',
+  'Access-Control-Expose-Headers', 'X-Log-Position, Idempotent-Replayed, X-Error-Code, ETag, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
   ...DATA_HEADERS,
-};
+];
 
 /**
  * Headers for the documentation page: helmet's defaults, which let the page load its assets from the same origin.

@@ -6,7 +6,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import { RequestError } from '../../engine/records/errors.js';
 import { pause, within } from '../../engine/waiting.js';
 import type { ClientErrorCode } from '../api/errors.js';
-import { problemOf } from '../api/problems.js';
+import { ERROR_CODE_HEADER, problemOf } from '../api/problems.js';
 import { CannotStart } from '../../engine/cannot-start.js';
 import type { HostPort } from '../settings.js';
 import type { App } from './app.js';
@@ -152,6 +152,7 @@ interface Fault {
 function endWith(socket: Socket, { status, code, detail }: Fault): void {
   const { body } = problemOf(new RequestError(code, detail), { status });
   socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\nCache-Control: no-store\r\n`
+    + `${ERROR_CODE_HEADER}: ${code}\r\n`
     + `Content-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   void pause(LINGER_MS).then(() => { socket.destroy(); });
 }

@@ -16,10 +16,10 @@ export interface RequestLocals {
   startedMs?: number;
   /** When the answer began; absent until then. */
   answeredMs?: number;
-  /** The headers of every answer, where this one's are others than the usual ones. */
-  commonHeaders?: Readonly<Record<string, string>>;
-  /** What the answer says of the client's limit. */
-  limitHeaders?: Readonly<Record<string, string>>;
+  /** The headers of every answer, where this one's are others than the usual ones: names and values in turn. */
+  commonHeaders?: readonly string[];
+  /** What the answer says of the client's limit: names and values in turn. */
+  limitHeaders?: readonly string[];
   /** The bearer token, found valid. */
   token?: BearerToken;
 }

@@ -13,7 +13,7 @@ import type { Logger } from '../logger.js';
 import { createRecurring } from '../recurring.js';
 import type { Waits } from './waits.js';
 
-export interface Opening {
+export interface OpeningDatabase {
   readonly url: string;
   /** Host and database of the URL, without secrets. */
   readonly place: string;
@@ -22,7 +22,7 @@ export interface Opening {
 
 /** `failed` is called when the store turns out to have lost records. */
 export async function openLogWhenThere(
-  { url, place, waits, failed }: Opening & { readonly failed: (error: Error) => void },
+  { url, place, waits, failed }: OpeningDatabase & { readonly failed: (error: Error) => void },
 ): Promise<Log> {
   const look = limitDenials((why) => `this user may not read the log at ${place} (${why}): grant it the role query_reader, and start a process that writes the `
     + 'log again, which lets that role read it');
@@ -31,7 +31,7 @@ export async function openLogWhenThere(
 }
 
 /** Waits until a process with the projections role has made the read models. `setting` names the URL. */
-export async function openReadModelsWhenThere({ url, setting, place, waits, logger }: Opening & {
+export async function openReadModelsWhenThere({ url, setting, place, waits, logger }: OpeningDatabase & {
   readonly setting: string; readonly logger: Logger;
 }): Promise<Database> {
   const look = limitDenials((why) => `the user of ${setting} may not read the read models at ${place} (${why}): grant it the role query_reader, and start a process `

@@ -16,23 +16,19 @@ import { getLiveness, getMetrics, getReadiness } from '../endpoints/health.js';
 import { createApp, type App } from '../http/app.js';
 import { RATE_LIMIT_WINDOW_S, createLimiters } from '../http/limits.js';
 import { requestObserver, createMetrics, type Metrics } from '../status/metrics.js';
-import { reportTo, type Logger } from '../logger.js';
+import type { Logger } from '../logger.js';
 import { machineClocks } from '../machine/clock.js';
 import { spaceOf } from '../machine/disk.js';
 import type { Resources } from '../resources.js';
-import { ROLE_NAMES, type RoleName } from './roles.js';
+import type { RoleName } from './roles.js';
 import type { Machine } from '../status/conditions.js';
 import { readinessAnswer, startingReasons } from '../status/readiness.js';
 import type { StopStep } from '../stop.js';
 import { bearerTokensFor } from './bearer-tokens.js';
 import { serve } from './serve.js';
-import { openSharedParts, type Urls, type OpenedParts, type OpenOptions, type SharedParts } from './shared-parts.js';
+import type { Urls } from './shared-parts.js';
+import { startRoles, type Working } from './startup.js';
 import { createWaits } from './waits.js';
-import { neverFails } from '../../engine/running-role.js';
-import type { Database } from '../../query/database.js';
-import { configHandler } from '../endpoints/config.js';
-import { createAlerts } from '../status/alerts.js';
-import { startRole, type StartedRole } from './start-role.js';
 
 const VERSION = '0.1.0';
 /** How long a read waits for the position in X-Min-Log-Position. */
@@ -66,18 +62,17 @@ export interface OpeningProcess {
 export async function openProcess({
   config, resources, logger, machine = THIS_MACHINE, graceMs,
 }: OpeningProcess): Promise<ExchangeProcess> {
-  const { urls, chains } = resources;
+  const { urls, chains, routes: others = [] } = resources;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
   const ending = new AbortController();
   const waits = createWaits({ logger, signal: ending.signal });
   const leaving = { isSaid: false };
-  let startup: Startup | undefined;
-  const working = () => startup?.working();
+  let working: Working | undefined;
   // Loaded where it is served: the documentation's assets take a tenth of a second.
-  const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json') } : {};
-  const { app, closeTokens } = appOf({ pages, config, chains, urls, metrics, logger, working, readiness: async (role) => {
-    const now = working();
+  const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json', config.trustProxy) } : {};
+  const { app, closeTokens } = appOf({ pages, config, chains, others, urls, metrics, logger, working: () => working, readiness: async (role) => {
+    const now = working;
     const left = leaving.isSaid ? ['the service is stopping'] : [];
     return readinessAnswer({
       roles: config.roles,
@@ -86,16 +81,18 @@ export async function openProcess({
     });
   } });
   const { url, stop } = await serve(app, { config, metrics, logger });
-  const { started, failed, stopSteps } = startup = startRoles({
+  const { started, failed, stopSteps } = startRoles({
     config, roles, urls, chains, logger, metrics, machine, waits, abort: (reason) => { ending.abort(reason); },
   });
+  const isWorking = started.then((all) => { working = all; });
+  isWorking.catch(() => undefined);
   return {
-    url, started, failed,
+    url, started: isWorking, failed,
     stopSteps: [
       { what: 'say that this process leaves', async run() {
         leaving.isSaid = true;
         app.leave();
-        if (working() !== undefined) await pause(graceMs);
+        if (working !== undefined) await pause(graceMs);
       } },
       { what: 'stop taking requests', run: async () => {
         await stop();
@@ -127,6 +124,8 @@ interface AppParts {
   readonly pages: Parameters<typeof createApp>[0]['pages'];
   readonly config: Config;
   readonly chains: readonly ConfiguredChain[];
+  /** Beside those of the exchange. */
+  readonly others: readonly Route[];
   readonly urls: Urls;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -139,7 +138,7 @@ const ALWAYS: ReadonlySet<Endpoint> = new Set<Endpoint>([getLiveness, getReadine
 
 /** The application of the roles' endpoints, whose handlers come when the roles work. */
 function appOf(
-  { pages, config, chains, urls, metrics, logger, working, readiness }: AppParts,
+  { pages, config, chains, others, urls, metrics, logger, working, readiness }: AppParts,
 ): { readonly app: App; closeTokens(): Promise<void> } {
   const works = (): Working => {
     const now = working();
@@ -147,18 +146,19 @@ function appOf(
     return now;
   };
   const roles = new Set<string>(config.roles);
+  const endpoints = [...allEndpoints, ...others.map(({ endpoint }) => endpoint)];
   const routes = allEndpoints.filter(({ role }) => roles.has(role)).map((endpoint): Route => (
     { endpoint, handler: (request) => handlerOf(works(), endpoint)(request) }));
   const service = routesOf(serviceEndpoints, {
     configuration: () => works().getConfig(), contracts: contractsHandler(chains.map(({ chain }) => chain)),
-    scrape: () => metrics.scrape(), readiness, openapi: () => openapiDocument(allEndpoints, VERSION),
+    scrape: () => metrics.scrape(), readiness, openapi: () => openapiDocument(endpoints, VERSION),
   });
   const tokens = bearerTokensFor(routes, { url: urls.readModels, logger });
   const app = createApp({
     ...tokens.lookUp,
     routes: [
-      ...routes, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined),
-    ], endpoints: allEndpoints,
+      ...routes, ...others, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined),
+    ], endpoints,
     admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
     ownPagesOnly: config.cancelAuth === 'open' ? cancelEndpoints : [],
     pages, trustProxy: config.trustProxy, now: () => performance.now(),
@@ -192,84 +192,4 @@ function stateOf({ parts, roles }: Working, role: RoleName | undefined): readonl
     ...parts.conditions.state,
     ...[...roles].flatMap(([name, running]) => role === undefined || name === role ? running.state : []),
   ];
-}
-
-/** A process whose roles all work. */
-export interface Working {
-  readonly parts: SharedParts;
-  readonly roles: ReadonlyMap<RoleName, StartedRole>;
-  readonly handlers: ReadonlyMap<Endpoint, Route['handler']>;
-  /** The read models, for the roles that answer from them. */
-  readonly reads: Database | undefined;
-  readonly getConfig: () => Reply;
-}
-
-export interface Startup {
-  /** Undefined until the start is over. */
-  working(): Working | undefined;
-  /** Resolves when each role works. Rejects with the reason why the process cannot work. */
-  readonly started: Promise<void>;
-  /** Rejects when a part or a role has failed after the start. */
-  readonly failed: Promise<never>;
-  /** The steps that end everything that was started, in order, also before the start is over. */
-  readonly stopSteps: readonly StopStep[];
-}
-
-/** How often the values are looked at that may be alerts. */
-const LOOK_EVERY_MS = 5_000;
-
-/** Begins the start. `abort` ends what it waits for. */
-export function startRoles(options: OpenOptions & { readonly abort: (reason: Error) => void }): Startup {
-  const { roles, logger, metrics, machine, waits, abort } = options;
-  const names = ROLE_NAMES.filter((name) => roles.has(name));
-  const running = new Map<RoleName, StartedRole>();
-  let opened: OpenedParts | undefined;
-  let working: Working | undefined;
-  let looking: NodeJS.Timeout | undefined;
-
-  async function start(): Promise<void> {
-    const { parts, failed } = opened = await openSharedParts(options);
-    for (const name of names) {
-      waits.signal.throwIfAborted();
-      const starting = startRole(name, parts).then((role) => { running.set(name, role); });
-      await waits.during(() => `the ${name} role is starting`, Promise.race([starting, failed, ...failuresOf(running)]));
-    }
-    // The replica is one for all roles.
-    const state = [...new Set([...running.values()].flatMap((role) => role.state))];
-    metrics.show(state);
-    const look = createAlerts({ report: reportTo(logger), now: machine.clocks.monotonic });
-    looking = setInterval(() => { void look([...parts.conditions.state, ...state]); }, LOOK_EVERY_MS).unref();
-    working = {
-      parts, roles: running, reads: running.has('query') || running.has('api') ? await parts.readModels() : undefined,
-      handlers: new Map([...running.values()].flatMap(
-        ({ routes = [] }) => routes.map(({ endpoint, handler }) => [endpoint, handler] as const),
-      )),
-      getConfig: configHandler({
-        config: options.config, chains: [...parts.chains.values()], now: () => parts.clock.now(),
-      }),
-    };
-  }
-
-  const started = start();
-  started.catch(() => undefined);
-  return {
-    working: () => working, started,
-    failed: started.then(() => Promise.race([opened?.failed ?? neverFails, ...failuresOf(running)]), () => neverFails),
-    stopSteps: [
-      { what: 'stop asking the chains', async run() {
-        abort(new Error('the process stops'));
-        await opened?.leaveChains();
-        await started.catch(() => undefined);
-        clearInterval(looking);
-      } },
-      ...names.toReversed().map((name): StopStep => ({ what: `stop the ${name} role`, run: async () => { await running.get(name)?.stop(); } })),
-      { what: 'stop the replica', run: async () => { await opened?.stopReplica(); } },
-      { what: 'close the read models', run: async () => { await opened?.closeReadModels(); } },
-      { what: 'close the log', run: async () => { await opened?.closeLog(); } },
-    ],
-  };
-}
-
-function failuresOf(running: ReadonlyMap<RoleName, StartedRole>): Promise<never>[] {
-  return [...running.values()].map(({ failed }) => failed);
 }

@@ -58,6 +58,7 @@ function textOf(text: string, { labels, value }: Sample): string {
       case 'value': return String(value);
       case 'value:duration': return `${Math.round(value)} s`;
       case 'value:bytes': return `${Math.round(value / 1_000_000)} MB`;
+      case 'value:percent': return `${Math.round(value * 100)} %`;
       default: return String(labels[place] ?? '');
     }
   });

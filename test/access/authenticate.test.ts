@@ -110,7 +110,7 @@ describe('access: the bearer token of a request', () => {
     await ask(`Bearer ${TOKEN}`);
     found.fail = new TokensUnavailable(new Error('connect ECONNREFUSED'));
     assert.deepEqual(await ask(`Bearer ${TOKEN}`), bot);
-    assert.equal(await ask(`Bearer ${NEVER_ISSUED}`), 'unavailable: the bearer tokens');
+    assert.equal(await ask(`Bearer ${NEVER_ISSUED}`), 'unavailable: the bearer tokens cannot be looked up');
     assert.deepEqual(found.errors, ['the database of the bearer tokens cannot be reached: connect ECONNREFUSED']);
     found.fail = undefined;
     assert.equal(await ask(`Bearer ${NEVER_ISSUED}`), UNKNOWN);

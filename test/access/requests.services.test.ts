@@ -89,7 +89,7 @@ describe('access: requests', () => {
     const token = tokenOf(Buffer.alloc(32, 4));
     const { status, headers, body } = await once(own.port, 'GET', '/relay', { headers: { Authorization: `Bearer ${token}` } });
     assert.deepEqual([status, headers['retry-after'], JSON.parse(body)], [503, '1', {
-      success: false, error: 'a part that this request needs cannot be reached; ask again: the bearer tokens',
+      success: false, error: 'the exchange cannot answer this now; ask again: the bearer tokens cannot be looked up',
     }]);
     assert.match(lines.join(''), /"level":"warn".*cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1/);
     assert.doesNotMatch(lines.join(''), /pex_|hunter2/);

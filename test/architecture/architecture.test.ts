@@ -10,7 +10,7 @@ import { bannedCalls } from './bans.js';
 import { circles } from './circles.js';
 import { citations, references, sections, settingsAmong } from './documents.js';
 import { engineState } from './engine-state.js';
-import { form, topLevel } from './form.js';
+import { form, topLevel, typeNames } from './form.js';
 import { kinds } from './kinds.js';
 import { OWNERS, installed, owners, ownersOf } from './packages.js';
 import { readProject, type Rule } from './project.js';
@@ -31,6 +31,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'files and functions are short': sizes,
   'non-null assertions are few': assertionsWithin(ASSERTIONS),
   'files say what they are for': form,
+  'a type has its name alone': typeNames,
   'the top level is fixed': topLevel,
   'a test\'s name says what it starts': kinds,
   'no document is cited that is not here': citations,

@@ -24,8 +24,10 @@ const KIT = ['service/api/*'];
 /** What the exchange is made of, for those who run it. */
 const PRODUCT = ['service/*', 'command/*', 'contracts-abi/*', 'projections/*', 'query/*', 'engine/role', 'engine/role-state', ...ENGINE];
 
-/** What the read side needs: records, the port that they come from, how to wait, and how another process wakes it. */
-const RECORDS = ['engine/records/*', 'engine/log/log', 'engine/log/postgres/channel', ...GOING];
+/** What the read side needs: records, their port, how to wait, how another process wakes it, what sessions share. */
+const RECORDS = [
+  'engine/records/*', 'engine/log/log', 'engine/log/postgres/channel', 'engine/log/postgres/connection', ...GOING,
+];
 
 const ARROWS: readonly Arrow[] = [
   { of: 'contracts-abi', may: ['contracts-abi/*'], because: 'the contracts know nothing of the exchange' },
@@ -85,6 +87,9 @@ const ARROWS: readonly Arrow[] = [
     of: 'stack', may: ['stack/*', ...PRODUCT, 'tools/deploy/plan'],
     because: 'the development chain is deployed by the plan that every chain is deployed by; else stack and tools do not know each other',
   },
+
+  { of: 'client', may: ['client/*'], because: 'whoever uses the client has nothing else of the exchange' },
+  { of: 'client/src', may: ['client/src/*'], because: 'its package holds nothing else' },
 
   { of: 'test', may: FOLDERS.map((folder) => `${folder}/*`), because: 'tests may import anything of the project' },
 ];

@@ -27,7 +27,7 @@ const BANS: readonly Ban[] = [
   },
   {
     call: 'process.env', within: FOLDERS.map((folder) => `${folder}/*`), except: ['service/main.ts', 'stack/main.ts', 'tools/backup.ts', 'tools/demo.ts', 'tools/rebuild.ts', 'stack/start-roles.ts',
-      'tools/token.ts', 'tools/market.ts', 'tools/deploy.ts', 'test/*'],
+      'tools/token.ts', 'tools/market.ts', 'tools/deploy.ts', 'client/src/cli/main.ts', 'client/examples/*', 'test/*'],
     why: 'settings are one table in service/config.ts, which the programs\' entry files give the environment; add the setting there',
   },
 ];

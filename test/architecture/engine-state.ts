@@ -9,7 +9,7 @@ const EXCEPT = ['engine/rules/limits', 'engine/book/uint64'];
  * Those who may: the engine, the tests of its inside, the second engine, the floors of its benchmarks, and tests that compare with the
  * engine's own sums and orders.
  */
-const INSIDERS = ['engine/*', 'test/engine/*', 'test/reference/*', 'test/bench/*', 'test/command/reservations.test.ts', 'test/settlement/poison.chain.test.ts'];
+const INSIDERS = ['engine/*', 'test/engine/*', 'test/reference/*', 'test/bench/*', 'test/chain/reservations.test.ts', 'test/settlement/poison.chain.test.ts'];
 
 const REMEDY = 'nobody outside engine/ touches its state or books: ask the read-only view in engine/run/view.ts, or add the question there';
 

@@ -1,5 +1,5 @@
 /** The rules about sizes, form and the top level can fail. */
-import { form, topLevel } from './form.js';
+import { form, topLevel, typeNames } from './form.js';
 import { FOLDERS } from './project.js';
 import { assertionsWithin, sizes } from './sizes.js';
 import { accepts, finds } from './verdicts.js';
@@ -42,6 +42,16 @@ describe('architecture: rules about form can fail', () => {
     }
     accepts(form, { 'engine/a.ts': '// A.\nimport { x } from "./x.js";\nexport { y } from "./y.js";\nexport const z = x;' });
     accepts(form, { 'engine/calibrate.ts': '/** A. */\nexport const x = 1;' });
+  });
+
+  it('for names of types', () => {
+    const first = { 'engine/a.ts': '/** A. */\nexport interface A {}' };
+    const both = { ...first, 'query/b.ts': '/** B. */\nexport type A = 1;' };
+    finds(typeNames, both, /^query\/b\.ts:2 exports a type A, and so does engine\/a\.ts:2: say in one/);
+    finds(typeNames, { ...first, 'query/b.ts': '/** B. */\nexport class A {}' }, /exports a type A/);
+    accepts(typeNames, { ...first, 'query/b.ts': '/** B. */\ninterface A {}\nexport const b: A = {};' });
+    accepts(typeNames, { ...first, 'test/c.ts': '/** C. */\nexport type A = 1;' });
+    accepts(typeNames, { 'engine/a.ts': '/** A. */\nexport const A = 1;\nexport type A = typeof A;' });
   });
 
   it('for the top level', () => {

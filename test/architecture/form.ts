@@ -22,8 +22,35 @@ export const form: Rule = eachSource(({ path, text, tree }) => {
   return findings;
 });
 
+/** The client is a package of its own, whose users see its names alone. */
+const PRODUCT = FOLDERS.filter((folder) => folder !== 'test' && folder !== 'client');
+
+/** An exported type has its name alone in the product: whoever meets the name anywhere knows which type it is. */
+export const typeNames: Rule = ({ sources }) => {
+  const places = new Map<string, string>();
+  const product = sources.filter(({ path }) => PRODUCT.some((folder) => path.startsWith(`${folder}/`)));
+  return product.flatMap(({ path, tree }) => tree.statements.flatMap((statement) => {
+    const name = exportedType(statement);
+    if (name === undefined) return [];
+    const before = places.get(name);
+    const here = `${path}:${lineOf(tree, statement)}`;
+    if (before === undefined) {
+      places.set(name, here);
+      return [];
+    }
+    return [`${here} exports a type ${name}, and so does ${before}: say in one of the names which it is, or share the type`];
+  }));
+};
+
+function exportedType(statement: ts.Statement): string | undefined {
+  const isType = ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement)
+    || ts.isClassDeclaration(statement);
+  const isExported = isType && statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+  return isExported ? statement.name?.text : undefined;
+}
+
 const ALLOWED = new Set([
-  ...FOLDERS, '.ci', 'deploy', 'docs', 'tools', '.dockerignore', '.gitignore', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'eslint.config.js', 'package-lock.json',
+  ...FOLDERS, '.ci', 'client', 'deploy', 'docs', 'tools', '.dockerignore', '.gitignore', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'eslint.config.js', 'package-lock.json',
   'package.json',
   'tsconfig.json',
 ]);

@@ -4,11 +4,13 @@ import { eachSource, lineOf, visit, type Rule } from './project.js';
 
 const MAX_FILE_LINES = 400;
 const MAX_FUNCTION_LINES = 70;
+/** Written by a program, from what is short. */
+const GENERATED = ['client/src/openapi.ts'];
 
 /** A function that declares tests is a list of them and may be longer; each test in it may not. */
 export const sizes: Rule = eachSource(({ path, text, tree }) => {
   const lines = text.trimEnd().split('\n').length;
-  const findings = lines <= MAX_FILE_LINES ? [] : [`${path} has ${lines} lines, at most ${MAX_FILE_LINES}: split it by what its parts are for`];
+  const findings = lines <= MAX_FILE_LINES || GENERATED.includes(path) ? [] : [`${path} has ${lines} lines, at most ${MAX_FILE_LINES}: split it by what its parts are for`];
   visit(tree, (node) => {
     if (!ts.isFunctionLike(node) || (path.startsWith('test/') && declaresTests(node))) return;
     const length = tree.getLineAndCharacterOfPosition(node.end).line + 2 - lineOf(tree, node);

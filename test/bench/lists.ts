@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { openReadModels, type Database } from '../../query/database.js';
-import { soleRow } from '../../query/statement.js';
+import { soleRow } from '../../engine/log/postgres/connection.js';
 import { generateReadModels, type Size } from '../support/generated-read-models.js';
 import { listPages } from '../support/list-pages.js';
 import type { BenchLine } from './line.js';

@@ -29,6 +29,7 @@ import { rolesBench } from './roles.js';
 import { settlementBench } from './settlement.js';
 import { signatureBench } from './signature.js';
 import { streamBench } from './stream.js';
+import { streamsBench } from './streams.js';
 import { waitingBench } from './waiting.js';
 
 const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
@@ -50,6 +51,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   audit: auditBench,
   settlement: () => onDatabase(settlementBench),
   stream: () => onDatabase(streamBench),
+  streams: () => onDatabase(streamsBench),
   waiting: () => onDatabase(waitingBench),
 };
 

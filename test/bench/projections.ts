@@ -3,7 +3,7 @@ import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
 import { openSession, type OpenSession, type Session } from '../../projections/database.js';
-import type { Statement } from '../../projections/projection.js';
+import type { PreparedStatement } from '../../projections/projection.js';
 import { runProjections } from '../../projections/runner.js';
 import { createReadModels } from '../../projections/schema.js';
 import { appendAll } from '../support/log-records.js';
@@ -18,7 +18,7 @@ const STRETCH = 4_000;
 const HISTORY = { seed: 42, markets: 100, traders: 2_000 };
 
 interface Written {
-  readonly statement: Statement;
+  readonly statement: PreparedStatement;
   readonly values: readonly unknown[];
 }
 
@@ -84,14 +84,14 @@ function startFolding(url: string, log: Log, batches: Written[][]) {
   };
 }
 
-/** Sessions that keep what they wrote, batch by batch; reading is not writing, and the peer's checkpoints have another writer. */
+/** Sessions that keep what they wrote, batch by batch; reading is not writing, and the peer's checkpoint has another writer. */
 function recordInto(batches: Written[][]): OpenSession {
   return async (url, schema) => {
     const session = await openSession(url, schema);
     return {
       ...session,
       query: (statement, values) => {
-        if (statement.name === 'advance_checkpoints') batches.push([{ statement, values: values.map((value, i) => i === WRITERS ? null : value) }]);
+        if (statement.name === 'advance_checkpoint') batches.push([{ statement, values: values.map((value, i) => i === WRITER ? null : value) }]);
         else if (!/^\s*select/.test(statement.text)) batches.at(-1)?.push({ statement, values });
         return session.query(statement, values);
       },
@@ -99,8 +99,8 @@ function recordInto(batches: Written[][]): OpenSession {
   };
 }
 
-/** Which value of `advance_checkpoints` names the checkpoints' last writers. */
-const WRITERS = 2;
+/** Which value of `advance_checkpoint` names the checkpoint's last writer. */
+const WRITER = 1;
 
 async function write(session: Session, batches: readonly Written[][]): Promise<void> {
   for (const batch of batches) {
@@ -118,7 +118,7 @@ async function emptySchema(url: string, schema: string): Promise<void> {
 }
 
 async function assertSameRows(url: string): Promise<void> {
-  for (const table of ['projection', 'orders', 'levels', 'trades', 'submissions', 'positions', 'minute_volumes']) {
+  for (const table of ['checkpoint', 'orders', 'levels', 'trades', 'submissions', 'positions', 'minute_volumes']) {
     const others = await runSql(url, `(table read_models.${table} except table bare_models.${table}) limit 1`);
     if (others.length > 0) throw new Error(`the peer wrote other rows of ${table}: the comparison is void`);
   }

@@ -3,15 +3,12 @@
  * with the service's feed and shell in this process, against bare `node:http` that writes the same bytes. And the whole way through a service
  * of its own: from handing the observation's command to the log.
  */
-import { fork, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import http, { type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { encodeCommand } from '../../engine/records/codec.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { createBell } from '../../engine/waiting.js';
@@ -25,7 +22,7 @@ import { newCommand } from '../support/commands.js';
 import { spawnService } from '../support/service-process.js';
 import { Latencies, type LatencySummary } from './latencies.js';
 import type { BenchLine } from './line.js';
-import type { Arrivals, ReadersRequest } from './stream-readers.js';
+import { nowMs, startReaders, type Readers } from './readers-process.js';
 
 const READERS = 2_000;
 const PATH = '/api/v1/prices/BTC/stream';
@@ -78,24 +75,8 @@ export async function streamBench(url: string): Promise<BenchLine[]> {
       ...delay(`a price that is there, ${to}`, ours.delayMs), ...delay(`an observation's command, ${to}`, whole),
     ];
   } finally {
-    readers.child.disconnect();
+    readers.end();
   }
-}
-
-interface Readers { readonly child: ChildProcess; ask(asked: ReadersRequest): Promise<Arrivals> }
-
-async function startReaders(): Promise<Readers> {
-  const child = fork(fileURLToPath(new URL('./stream-readers.js', import.meta.url)), { serialization: 'advanced', execArgv: [] });
-  child.once('exit', (code) => { if (code !== 0) throw new Error(`the readers ended with ${code}`); });
-  await once(child, 'spawn');
-  return {
-    child,
-    async ask(asked) {
-      const answered = once(child, 'message') as Promise<[{ answered: Arrivals }]>;
-      child.send(asked);
-      return (await answered)[0].answered;
-    },
-  };
 }
 
 /** Each event is published when all readers have the one before. */
@@ -123,9 +104,6 @@ async function fanOut(streaming: Streaming, readers: Readers): Promise<Measured>
   const events = READERS * EVENTS;
   return { perProcessorS: events / processorUs * 1e6, perS: events / ms * 1e3, delayMs: delays.summary() };
 }
-
-/** A clock that all processes of the machine share. */
-const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 /** The least that a server can do: keep the responses, and write to each. */
 function bareStream(): Streaming {

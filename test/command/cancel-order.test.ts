@@ -1,6 +1,6 @@
 /** `DELETE /api/v1/orders/{hash}` on a bare engine: whose signature counts, what is answered, and what is refused first. */
 import assert from 'node:assert/strict';
-import type { Answer } from '../../command/orders/answer.js';
+import type { Reply } from '../../service/api/endpoint.js';
 import type { CancelRequest } from '../../command/orders/cancel-order.js';
 import type { ErrorCode } from '../../engine/records/errors.js';
 import {
@@ -10,7 +10,7 @@ import {
 import { newCommand } from '../support/commands.js';
 
 const unsigned = { signature: undefined, deadline: undefined };
-const hashIn = ({ body }: Answer) => (JSON.parse(body) as { orderHash: string }).orderHash;
+const hashIn = ({ body }: Reply) => (JSON.parse(body) as { orderHash: string }).orderHash;
 const cancelled = (orderHash: string, filledSize: string, remainingSize: string) =>
   `{"status":"cancelled","orderHash":"${orderHash}","filledSize":${filledSize},"remainingSize":${remainingSize}}`;
 

@@ -1,7 +1,7 @@
 /** Commands into a log that fails in every way: nothing refused is ever written, nothing acknowledged is ever lost. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Submit, Submitted } from '../../command/orders/answer.js';
+import type { Submit, Submitted } from '../../command/orders/order-ports.js';
 import { createCommandWriter } from '../../command/orders/command-writer.js';
 import { decodeCommand, encodeCommand, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';

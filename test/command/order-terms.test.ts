@@ -1,13 +1,13 @@
 /** `POST /api/v1/orders` with terms on a bare engine: what is recorded and answered, what is refused, and what leaves a record. */
 import assert from 'node:assert/strict';
-import type { Answer } from '../../command/orders/answer.js';
+import type { Reply } from '../../service/api/endpoint.js';
 import { RequestError } from '../../engine/records/errors.js';
 import {
   START_MS, alice, anOrder, bob, bodyOf, orderWorld, marketId, refused, signOrder, signedBody, type OrderWorld, type Fields,
 } from '../harness/order-world.js';
 import { newCommand } from '../support/commands.js';
 
-const fieldsIn = ({ body }: Answer) => JSON.parse(body) as Fields;
+const fieldsIn = ({ body }: Reply) => JSON.parse(body) as Fields;
 
 async function bodyWith(terms: Fields, order: Fields = {}, wallet = alice): Promise<Buffer> {
   const signed = anOrder({ trader: wallet.address, ...order });

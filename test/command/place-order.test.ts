@@ -1,7 +1,7 @@
 /** `POST /api/v1/orders` on a bare engine: answers, repeats, and every refusal in its order. */
 import assert from 'node:assert/strict';
 import { TypedDataEncoder, Wallet, id } from 'ethers';
-import type { Answer } from '../../command/orders/answer.js';
+import type { Reply } from '../../service/api/endpoint.js';
 import { orderTypes } from '../../command/signing/typed-data.js';
 import type { ErrorCode } from '../../engine/records/errors.js';
 import { LogUnavailable } from '../../engine/log/log.js';
@@ -12,7 +12,7 @@ import {
 import { newCommand } from '../support/commands.js';
 
 /** The first answer as a repeat gets it: with what has become of the order since. */
-const repeated = (first: Answer, orderStatus: string): Answer => ({
+const repeated = (first: Reply, orderStatus: string): Reply => ({
   ...first, body: first.body.replace(/}$/, `,"orderStatus":"${orderStatus}"}`), headers: { 'Idempotent-Replayed': 'true' },
 });
 const hashOf = (order: Fields) => TypedDataEncoder.hash(domain, { Order: [...orderTypes.Order] }, order);
@@ -48,6 +48,15 @@ describe('placing an order', () => {
     const answer = await stack.place(await signedBody({ side: 1, size: 25 }, bob));
     const { matches, timestamp, status } = JSON.parse(answer.body) as Fields;
     assert.deepEqual({ matches, timestamp, status, position: answer.position }, { matches: 2, timestamp: START_S + 1, status: 'accepted', position: 4 });
+  });
+
+  it('takes null for a field that is not there', async () => {
+    const order = anOrder();
+    const nothing = { permitSignature: null, timeInForce: null, postOnly: null, notAfter: null, selfTrade: null };
+    await stack.place(bodyOf({ order, signature: await signOrder(order), ...nothing }));
+    const command = stack.commands[2]!;
+    assert.deepEqual(Object.keys(nothing).filter((name) => name in command || 'permit' in command), []);
+    assert.equal(command.kind, 'PlaceOrder');
   });
 
   it('takes v of 0 and 1 too, any case, and records one form', async () => {
@@ -152,8 +161,8 @@ describe('an order that is refused', () => {
       await refused(stack.place(bodyOf({ order, signature: '0x', permitSignature: {} })), faults[0]![2], [faults[0]![3]]);
       faults.shift();
     }
-    await refused(stack.place(bodyOf({ order: good, signature: '0x', permitSignature: null })), 'invalid_signature', ['/signature']);
-    await refused(stack.place(bodyOf({ order: good, signature: await signOrder(good), permitSignature: null })), 'invalid_permit', ['/permitSignature']);
+    await refused(stack.place(bodyOf({ order: good, signature: '0x', permitSignature: 1 })), 'invalid_signature', ['/signature']);
+    await refused(stack.place(bodyOf({ order: good, signature: await signOrder(good), permitSignature: 1 })), 'invalid_permit', ['/permitSignature']);
   });
 
   for (const [name, signature] of [
@@ -171,7 +180,7 @@ describe('an order that is refused', () => {
     const error = await refused(stack.place(bodyOf({ order, signature: await signOrder(order, bob) })), 'invalid_signature', ['/signature']);
     const recoveredSigner = bob.address.toLowerCase();
     assert.deepEqual(error.extra, { digest: hashOf(order), recoveredSigner, domain });
-    assert.equal(error.detail, `/signature is by ${recoveredSigner}, not by the trader ${alice.address.toLowerCase()}; the digest is ${hashOf(order)} in the domain ${JSON.stringify(domain)}`);
+    assert.equal(error.reason, `/signature is by ${recoveredSigner}, not by the trader ${alice.address.toLowerCase()}`);
   });
 
   it('is so for a signature over any other field or domain', async () => {
@@ -200,7 +209,7 @@ describe('an order that is refused', () => {
     ];
     for (const [bad, reason] of cases) {
       const error = await refused(stack.place(bodyOf({ order, signature: bad })), 'invalid_signature', ['/signature']);
-      assert.match(error.detail, reason);
+      assert.match(error.reason, reason);
       assert.equal(error.extra['recoveredSigner'], null);
     }
   });

@@ -1,6 +1,6 @@
 /** `POST /api/v1/orders/batch` on a bare engine: each result is what a single request would have been answered with, and all are one append. */
 import assert from 'node:assert/strict';
-import type { Answer } from '../../command/orders/answer.js';
+import type { Reply } from '../../service/api/endpoint.js';
 import type { RequestError } from '../../engine/records/errors.js';
 import { problemOf } from '../../service/api/problems.js';
 import {
@@ -8,7 +8,7 @@ import {
 } from '../harness/order-world.js';
 
 interface Result { readonly status: number; readonly body: Fields }
-const resultsIn = ({ body }: Answer) => (JSON.parse(body) as { results: Result[] }).results;
+const resultsIn = ({ body }: Reply) => (JSON.parse(body) as { results: Result[] }).results;
 
 async function signed(fields: Fields = {}, terms: Fields = {}, wallet = alice): Promise<Fields> {
   const order = anOrder({ trader: wallet.address, ...fields });
@@ -108,7 +108,7 @@ describe('a batch of orders', () => {
     for (const orders of [[], Array.from({ length: 16 }, () => one), {}, undefined, 'all']) {
       await refused(stack.requests.placeOrders(bodyOf({ orders })), 'invalid_request', ['/orders']);
     }
-    await refused(stack.requests.placeOrders(bodyOf({ orders: [one], trader: 1 })), 'invalid_request', ['/']);
+    await refused(stack.requests.placeOrders(bodyOf({ orders: [one], trader: 1 })), 'invalid_request', ['/trader']);
     await refused(stack.requests.placeOrders(Buffer.from('[')), 'invalid_json');
   });
 });

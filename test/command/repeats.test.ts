@@ -1,6 +1,6 @@
 /** Requests that the replica can answer are not written to the log: repeats, taken and cancelled nonces, closed markets, cancels of closed orders. */
 import assert from 'node:assert/strict';
-import type { Answer } from '../../command/orders/answer.js';
+import type { Reply } from '../../service/api/endpoint.js';
 import { viewOf } from '../../engine/run/view.js';
 import { RequestError } from '../../engine/records/errors.js';
 import {
@@ -10,8 +10,8 @@ import {
 import { newCommand } from '../support/commands.js';
 
 const MANY = 1_000;
-const hashIn = ({ body }: Answer) => (JSON.parse(body) as { orderHash: string }).orderHash;
-const statusIn = ({ body }: Answer) => (JSON.parse(body) as { orderStatus?: string }).orderStatus;
+const hashIn = ({ body }: Reply) => (JSON.parse(body) as { orderHash: string }).orderHash;
+const statusIn = ({ body }: Reply) => (JSON.parse(body) as { orderStatus?: string }).orderStatus;
 const many = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: MANY }, work));
 
 describe('requests that the replica can answer', () => {
@@ -203,7 +203,7 @@ describe('limits of orders', () => {
   it('an order has at least the chain\'s smallest size; a repeat of one that was taken before is not asked again', async () => {
     const stack = await orderWorld({ minSize: 1_000_000 });
     const fault = await refused(stack.place(await signedBody({ size: 999_999 })), 'size_too_small', ['/order/size']);
-    assert.deepEqual([fault.isUnavailable, fault.extra, fault.detail], [
+    assert.deepEqual([fault.isUnavailable, fault.extra, fault.reason], [
       false, { minOrderSize: 1_000_000 }, `/order/size must be 1000000 or more on chain ${domain.chainId}, but is 999999`,
     ]);
     assert.equal(stack.commands.length, 2);

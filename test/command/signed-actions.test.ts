@@ -1,7 +1,7 @@
 /** The table of signed actions, against ethers' own encoder: types, domains, digests and packed nonces. */
 import assert from 'node:assert/strict';
 import { TypedDataEncoder, hexlify, id } from 'ethers';
-import { prepareAction, type Message } from '../../command/signing/action-digest.js';
+import { prepareAction, type ActionMessage } from '../../command/signing/action-digest.js';
 import { createKeccak256, type Keccak256 } from '../../command/signing/typed-data.js';
 import {
   counterOf, nonceKey, nonceMeanings, signedActions, signingDomains, type MemberType, type SignedActionName,
@@ -33,11 +33,11 @@ const TYPES: Readonly<Record<SignedActionName, string>> = {
   'settle-market': 'SettleMarket(address market,address settler,uint8 winningOutcome,uint256 nonce,uint256 deadline)',
 };
 
-const LOW: Readonly<Record<MemberType, Message[string]>> = {
+const LOW: Readonly<Record<MemberType, ActionMessage[string]>> = {
   'address': `0x${'00'.repeat(20)}`, 'bytes32': `0x${'00'.repeat(32)}`, 'bool': false, 'uint8': 0n, 'uint32': 0n, 'uint64': 0n, 'uint256': 0n, 'uint256[]': [],
   'bytes32[]': [],
 };
-const HIGH: Readonly<Record<MemberType, Message[string]>> = {
+const HIGH: Readonly<Record<MemberType, ActionMessage[string]>> = {
   'address': `0x${'ff'.repeat(20)}`, 'bytes32': `0x${'ff'.repeat(32)}`, 'bool': true, 'uint8': 255n, 'uint32': 2n ** 32n - 1n, 'uint64': 2n ** 64n - 1n,
   'uint256': MAX, 'bytes32[]': [`0x${'ff'.repeat(32)}`, `0x${'01'.repeat(32)}`],
   'uint256[]': [1n, 2n, MAX],
@@ -58,7 +58,7 @@ describe('signing: the table of signed actions', () => {
 
     it(`${name} has ethers' digest in its contract's domain, and another one in each other's`, () => {
       const digest = prepareAction(keccak256, signedActions[name], domains[contract]!);
-      const messages: Message[] = [LOW, HIGH].map((values) => Object.fromEntries(members.map((member) => [member.name, values[member.type]])));
+      const messages: ActionMessage[] = [LOW, HIGH].map((values) => Object.fromEntries(members.map((member) => [member.name, values[member.type]])));
       for (const message of messages) {
         const expected = TypedDataEncoder.hash(domains[contract]!, { [primaryType]: [...members] }, message);
         assert.equal(hexlify(digest(message)), expected);

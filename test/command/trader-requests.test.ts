@@ -1,7 +1,7 @@
 /** The requests about several orders of a trader, or all of them, on a bare engine: answers, repeats, authority, and what leaves a record. */
 import assert from 'node:assert/strict';
 import { TypedDataEncoder } from 'ethers';
-import type { Answer } from '../../command/orders/answer.js';
+import type { Reply } from '../../service/api/endpoint.js';
 import { orderTypes } from '../../command/signing/typed-data.js';
 import { ALL_MARKETS } from '../../engine/records/fields.js';
 import { viewOf } from '../../engine/run/view.js';
@@ -15,8 +15,8 @@ interface Result { readonly status: number; readonly body: Fields }
 const deadline = START_S + 60;
 const trader = alice.address;
 const owner = trader.toLowerCase();
-const fieldsIn = ({ body }: Answer) => JSON.parse(body) as Fields;
-const resultsIn = ({ body }: Answer) => (JSON.parse(body) as { results: Result[] }).results;
+const fieldsIn = ({ body }: Reply) => JSON.parse(body) as Fields;
+const resultsIn = ({ body }: Reply) => (JSON.parse(body) as { results: Result[] }).results;
 const hashOf = (order: Fields) => TypedDataEncoder.hash(domain, { Order: [...orderTypes.Order] }, order);
 
 describe('requests about orders', () => {

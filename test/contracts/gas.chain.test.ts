@@ -12,7 +12,7 @@ import { parseRelayRequest } from '../../command/relayer/bodies.js';
 import { createChainReads, type ChainReads } from '../../command/chain/chain-reads.js';
 import { marketNames, readMarkets } from '../../command/relayer/markets.js';
 import { planOf } from '../../command/relayer/plan.js';
-import { prepareAction, type Message } from '../../command/signing/action-digest.js';
+import { prepareAction, type ActionMessage } from '../../command/signing/action-digest.js';
 import { createKeccak256 } from '../../command/signing/typed-data.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
 import { deployedChain, type DeployedChain, type DeployedMarket, type Receipt } from '../support/deployed-chain.js';
@@ -148,7 +148,7 @@ describe('contracts: gas of relayed actions', function () {
       counters.set(space, counter + 1n);
       const nonce = marketId === undefined ? counter : nonceKey(marketId) * 2n ** 64n + counter;
       assert.ok(['owner', 'token'].includes(kind) === (marketId === undefined), action);
-      const { v, r, s } = by.signingKey.sign(prepareAction(keccak256, type, domains[contract]!)({ ...wish, nonce, deadline } as Message));
+      const { v, r, s } = by.signingKey.sign(prepareAction(keccak256, type, domains[contract]!)({ ...wish, nonce, deadline } as ActionMessage));
       return Promise.resolve({ deadline: String(deadline), v, r, s });
     };
   }

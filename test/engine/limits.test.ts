@@ -4,7 +4,7 @@ import { encodeCommand, encodeOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import { MAX_RECORD_BYTES } from '../../engine/log/log.js';
-import { engines, type Answer, type ComparedEngine } from '../reference/compared-engines.js';
+import { engines, type EngineAnswer, type ComparedEngine } from '../reference/compared-engines.js';
 import { newCommand } from '../support/commands.js';
 import {
   accepted, buy, cancelled, clock, closed, fail, failed, filled, open, opened, play, reinstated, rested, sell, times, type Line,
@@ -86,7 +86,7 @@ function longest(engine: ComparedEngine) {
   const token = (n: number) => word('a', n);
   const chainId = Number.MAX_SAFE_INTEGER;
   const trader = (n: number) => `0x${'e'.repeat(32)}${n.toString(16).padStart(8, '0')}`;
-  const step = (command: Command): Answer => engine.step(command, encodeCommand(command));
+  const step = (command: Command): EngineAnswer => engine.step(command, encodeCommand(command));
   return {
     open: (n = 0, description = '\u0001'.repeat(10_000)) => step(newCommand('OpenMarket', {
       at: T, marketId: word('f', n), question: '\u0001'.repeat(1_000), description, category: 'stablecoin', contractAddress: trader(0),
@@ -112,7 +112,7 @@ function longest(engine: ComparedEngine) {
 }
 
 /** How much longer this outcome would be with the longest positions, fill numbers and time there can be. */
-function longestBytes({ outcome, digest }: Answer): number {
+function longestBytes({ outcome, digest }: EngineAnswer): number {
   const widest = (event: Event) => Object.fromEntries(Object.entries(event).map(([name, value]) => (
     [name, ['orderNumber', 'makerNumber', 'takerNumber', 'fill'].includes(name) ? Number.MAX_SAFE_INTEGER : value]
   )));
@@ -166,7 +166,7 @@ for (const [name, create] of Object.entries(engines)) {
   });
 }
 
-function kinds({ outcome }: Answer): Record<string, number> {
+function kinds({ outcome }: EngineAnswer): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { type } of outcome.events) counts[type] = (counts[type] ?? 0) + 1;
   return counts;

@@ -24,7 +24,6 @@ const SCHEMAS: Readonly<Record<string, (type: Functions) => object>> = {
   'a field that is optional, copied': ({ Object, Optional, String }) => Object({ a: { ...Optional(String()), ...OPTIONS } }),
   'fields that may all be absent': ({ Object, Partial, String }) => Partial(Object({ a: String(), b: String() })),
   'fields but for some': ({ Object, Omit, Optional, String }) => Object(Omit(Object({ a: String(), b: Optional(String()), c: String() }), ['c']).properties),
-  'fields of any name': ({ Record, String, Integer }) => Record(String(), Integer(), OPTIONS),
 };
 
 describe('schemas', () => {
@@ -32,8 +31,14 @@ describe('schemas', () => {
     it(`are as TypeBox makes them: ${what}`, () => { assert.equal(JSON.stringify(make(Type)), JSON.stringify(make(TypeBox))); });
   }
 
+  it('say fields of any name as generators of clients understand it: TypeBox has a pattern of names', () => {
+    const record = ({ Record, String, Integer }: Pick<typeof Type, 'Record' | 'String' | 'Integer'>) => JSON.stringify(Record(String(), Integer(), OPTIONS));
+    const ofTypeBox = record(TypeBox as unknown as typeof Type);
+    assert.equal(record(Type), ofTypeBox.replace('"patternProperties":{"^.*$":{"type":"integer"}}', '"additionalProperties":{"type":"integer"}'));
+  });
+
   it('are compared for every function', () => {
     const used = Object.values(SCHEMAS).map(String).join();
-    assert.deepEqual(Object.keys(Type).filter((name) => !new RegExp(`\\b${name}\\(`).test(used)), []);
+    assert.deepEqual(Object.keys(Type).filter((name) => name !== 'Record' && !new RegExp(`\\b${name}\\(`).test(used)), []);
   });
 });

@@ -72,7 +72,7 @@ describe('the fill feed\'s documents', () => {
     for (const name of MESSAGE_NAMES) {
       const { title, description, properties, $id } = publishedSchema(name) as { [name: string]: unknown; properties: Record<string, Json> };
       const [, type = '', version = ''] = /^(\w+)\.v(\d)\.schema\.json$/.exec(schemaFile(name)) ?? [];
-      assert.equal(title, `${type}, version ${version}`);
+      assert.equal(title, version === '1' ? type : `${type}V${version}`);
       assert.equal($id, `urn:prediction-exchange:fill-feed:${type}:${version}`);
       const orders = [properties['makerOrder'], properties['takerOrder']].flatMap((order) => Object.values(order?.['properties'] ?? {}) as Json[]);
       for (const text of [description, ...[...Object.values(properties), ...orders].map((field) => field['description'])]) {
@@ -137,6 +137,18 @@ describe('the fill feed\'s page', () => {
 
 describe('the fill feed\'s AsyncAPI document', () => {
   const document = JSON.parse(committed('asyncapi.json')) as AsyncapiDocument;
+
+  it('has names that are names of classes, and no choice but enums', () => {
+    const titles: unknown[] = [];
+    JSON.stringify(document.components, (_key, part: unknown) => {
+      const { type, properties, title } = (part ?? {}) as Json;
+      if (type === 'object' && properties !== undefined) titles.push(title);
+      return part;
+    });
+    assert.ok(titles.length > 2 * MESSAGE_NAMES.length);
+    for (const name of [...titles, ...Object.keys(document.components.schemas)]) assert.match(String(name), /^[A-Z][A-Za-z0-9]*$/);
+    assert.doesNotMatch(JSON.stringify(document), /"(anyOf|oneOf)"/);
+  });
 
   it('keeps the rules of AsyncAPI 3.0', () => { assert.deepEqual(asyncapiFaults(document), []); });
 

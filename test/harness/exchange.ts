@@ -48,6 +48,21 @@ export interface Signing {
   readonly types: Readonly<Record<'Order' | 'CancelOrder', TypedDataField[]>>;
 }
 
+/** What `/api/v1/config` says about signing. */
+export interface SigningConfig {
+  readonly chains: readonly {
+    readonly chainId: number; readonly orderDomain: TypedDataDomain;
+    readonly signedActions: { readonly cancel: { readonly types: Pick<Signing['types'], 'CancelOrder'> } };
+  }[];
+  readonly orderTypes: Pick<Signing['types'], 'Order'>;
+}
+
+/** What a wallet needs on the chain; on the first one where none is named. */
+export function signingOf({ chains, orderTypes }: SigningConfig, chainId = chains[0]!.chainId): Signing {
+  const { orderDomain, signedActions } = chains.find((each) => each.chainId === chainId)!;
+  return { domain: orderDomain, types: { ...orderTypes, ...signedActions.cancel.types } };
+}
+
 export interface ListedMarket {
   readonly id: string;
   readonly contractAddress: string;
@@ -123,13 +138,11 @@ async function start(parts: StackParts): Promise<ExchangeStack> {
   const exchange = await startProcess(config, { urls, chains }, createLogger(config, destination), machine);
   const failed = exchange.failed.then(() => '', (error: Error) => error.message);
   const client = documentedClient(exchange.url);
-  const { chains: answered, orderTypes } = await client.get('/api/v1/config') as {
-    chains: { chainId: number; orderDomain: TypedDataDomain }[]; orderTypes: Signing['types'];
-  };
-  const signingOn = (chainId: number) => ({ domain: answered.find((each) => each.chainId === chainId)!.orderDomain, types: orderTypes });
+  const shown = await client.get('/api/v1/config') as unknown as SigningConfig;
+  const signingOn = (chainId: number) => signingOf(shown, chainId);
   const { markets } = await client.get('/api/v1/markets', 1) as { markets: ListedMarket[] };
   const [rain, sun] = markets as [ListedMarket, ListedMarket];
-  const signing = signingOn(answered[0]!.chainId);
+  const signing = signingOf(shown);
   let end: Promise<void> | undefined;
   const stop = () => end ??= stopped(exchange);
   return {

@@ -4,7 +4,6 @@ import { Wallet, id } from 'ethers';
 import { openChain } from '../../command/chain/chain-access.js';
 import type { Chain } from '../../command/chain/chain.js';
 import type { Exposure } from '../../command/chain/exposure.js';
-import type { Answer } from '../../command/orders/answer.js';
 import { cancelAfter } from '../../command/orders/cancel-after.js';
 import { cancelAll } from '../../command/orders/cancel-all.js';
 import { cancelOrder, type CancelRequest } from '../../command/orders/cancel-order.js';
@@ -27,7 +26,7 @@ import { readReplica } from '../../engine/role-state.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { viewOf } from '../../engine/run/view.js';
-import type { Endpoint } from '../../service/api/endpoint.js';
+import type { Endpoint, Reply } from '../../service/api/endpoint.js';
 import { madeUpContracts } from '../support/chain-settings.js';
 import { newCommand } from '../support/commands.js';
 import { answerOf } from './harness.js';
@@ -132,13 +131,13 @@ async function portsOf(world: OrderWorldParts, minOrderSize: number, maxOpenOrde
 
 async function endpointsOf(ports: Omit<ApiPorts, 'cancelAuth'>, cancelAuth: ApiPorts['cancelAuth']) {
   const { routes } = await api.start({ ...ports, cancelAuth });
-  const bodyTo = (endpoint: Endpoint) => (body: Uint8Array, signal = new AbortController().signal): Promise<Answer> => (
+  const bodyTo = (endpoint: Endpoint) => (body: Uint8Array, signal = new AbortController().signal): Promise<Reply> => (
     answerOf(routes, endpoint, { rawBody: Buffer.from(body), signal }));
   return {
     place: bodyTo(placeOrder), check: bodyTo(checkOrder), placeOrders: bodyTo(placeOrders), cancelOrders: bodyTo(cancelOrders),
     cancelAll: bodyTo(cancelAll), cancelAfter: bodyTo(cancelAfter),
-    reduceOrder: (hash: string, body: Uint8Array): Promise<Answer> => answerOf(routes, reduceOrder, { params: { hash }, rawBody: Buffer.from(body) }),
-    cancel: ({ orderHash, marketId: market, side, signature, deadline }: CancelRequest): Promise<Answer> => answerOf(routes, cancelOrder, {
+    reduceOrder: (hash: string, body: Uint8Array): Promise<Reply> => answerOf(routes, reduceOrder, { params: { hash }, rawBody: Buffer.from(body) }),
+    cancel: ({ orderHash, marketId: market, side, signature, deadline }: CancelRequest): Promise<Reply> => answerOf(routes, cancelOrder, {
       params: { hash: orderHash }, query: { marketId: market, side }, headers: { 'x-cancel-signature': signature, 'x-cancel-deadline': deadline },
     }),
   };

@@ -1,5 +1,6 @@
 /** What clients are told of the chains: every address and domain, and no URL that is not for them. */
 import assert from 'node:assert/strict';
+import { TypedDataEncoder, Wallet, ZeroAddress, id, verifyTypedData, type TypedDataDomain, type TypedDataField } from 'ethers';
 import type { Chain } from '../../command/chain/chain.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
 import { configHandler, Configuration } from '../../service/endpoints/config.js';
@@ -88,6 +89,19 @@ describe('service: what /api/v1/config says of the chains', () => {
       { assets: ['BTC', 'ETH'], sources: [] });
   });
 
+  it('has the types of orders as ethers takes them', async () => {
+    const handler = configHandler({ config: parseConfig({ CHAINS: 'none' }), chains: [], now: () => 0 });
+    const { chains: [chain], orderTypes: types } = JSON.parse(handler().body as string) as {
+      chains: [{ orderDomain: TypedDataDomain }]; orderTypes: Record<string, TypedDataField[]>;
+    };
+    const wallet = new Wallet(id('config: a trader'));
+    const order = {
+      marketId: id('config: a market'), trader: wallet.address, side: 0, outcome: 1, price: 1, size: '1', nonce: '18446744073709551615', expiration: '4000000000',
+      makerFeeRecipient: ZeroAddress,
+    };
+    assert.equal(verifyTypedData(chain.orderDomain, types, order, await wallet.signTypedData(chain.orderDomain, types, order)), wallet.address);
+  });
+
   it('has all that a wallet needs to sign: domain, types and nonce of every action', () => {
     const chains = [{ chain: polygon, collateral: () => collateral }];
     const [chain] = chainsOf(configHandler({ config: parseConfig({ CHAINS: 'chains.json' }), chains, now: () => 0 })) as unknown as [{
@@ -112,6 +126,11 @@ describe('service: what /api/v1/config says of the chains', () => {
       'settle-market': ['SettleMarket', contracts.oracleResolver, contracts.oracleResolver, 'nonces(address owner, uint192 key)'],
     });
     assert.deepEqual(chain.signedActions['usdc-permit']!.domain, token);
+    // Ethers takes types whose primary type is plain, and no others.
+    for (const { domain, types, primaryType } of Object.values(chain.signedActions)) {
+      const encoder = TypedDataEncoder.from(types as Record<string, TypedDataField[]>);
+      assert.deepEqual([encoder.primaryType, TypedDataEncoder.hashDomain(domain!).length], [primaryType, 66]);
+    }
     assert.match(chain.signedActions['ctf-redemption']!.nonce.meaning, /key \* 2\^64/);
   });
 });

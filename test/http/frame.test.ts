@@ -11,6 +11,7 @@ import { closeServer } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/status/metrics.js';
 import { stopOnSignals, type StopStep } from '../../service/stop.js';
+import { followed, settled } from '../support/chain-states.js';
 import { startShell } from '../support/shell.js';
 import { once, Wire } from '../support/wire.js';
 
@@ -119,13 +120,9 @@ describe('service: stop', () => {
 
 describe('service: metrics and log', () => {
   const chains: (IndexerState & SettlementState)[] = [{
-    chainId: 137, finalBlock: 9, lagBlocks: 4, reachable: false, failures: 7, lastError: 'no node answers', sinceLookS: 60, stalled: true,
-    waitingFills: 1, sentFills: 2, oldestWaitingS: 50, settlementProblem: 'no node answers', stopped: 'it was reset', resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 2,
-  }, {
-    chainId: 1, finalBlock: 9, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 1, stalled: false,
-    waitingFills: 0, sentFills: 0, oldestWaitingS: null, settlementProblem: null, stopped: null,
-    resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
-  }];
+    ...followed, ...settled, chainId: 137, finalBlock: 9, lagBlocks: 4, reachable: false, failures: 7, lastError: 'no node answers', sinceLookS: 60,
+    stalled: true, waitingFills: 1, sentFills: 2, oldestWaitingS: 50, settlementProblem: 'no node answers', stopped: 'it was reset', anchorsPassedOver: 2,
+  }, { ...followed, ...settled, chainId: 1, finalBlock: 9, sinceLookS: 1 }];
 
   it('reports requests, orders, batches and the values of its parts', async () => {
     const metrics = createMetrics();

@@ -205,7 +205,7 @@ describe('service: the stream of the history', () => {
     assert.deepEqual([await lines('?limit=1'), await lines('?from=7&limit=1000'), await lines(`?from=${LENGTH - 10}&limit=1000`)], [1, 1_000, 10]);
     assert.equal(await lines('?from=5'), LENGTH - 5);
     const { status, body } = await once(shell.port, 'GET', `${PATH}?limit=1001`);
-    assert.deepEqual([status, (JSON.parse(body) as { errors: unknown }).errors], [400, [{ field: '/limit', message: 'an integer of 1 to 1000' }]]);
+    assert.deepEqual([status, (JSON.parse(body) as { errors: unknown }).errors], [400, [{ field: '/limit', message: 'is an integer of 1 to 1000' }]]);
   });
 
   const refused: [query: string, field: string, code?: string][] = [

@@ -23,7 +23,7 @@ describe('service: HTTP shell', () => {
       'status': 200,
       'cache-control': 'no-store',
       'access-control-allow-origin': '*',
-      'access-control-expose-headers': 'X-Log-Position, Idempotent-Replayed, ETag, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
+      'access-control-expose-headers': 'X-Log-Position, Idempotent-Replayed, X-Error-Code, ETag, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate',
       'content-security-policy': 'default-src \'none\';frame-ancestors \'none\'',
       'cross-origin-resource-policy': 'cross-origin',
       'referrer-policy': 'no-referrer',
@@ -75,6 +75,7 @@ describe('service: HTTP shell', () => {
       [`/api/v1/orders?trader=${MARKET}`, 'invalid_address', '/trader'],
       ['/api/v1/markets?chain_id=1&chain_id=2', 'invalid_request', '/chain_id'],
       ['/api/v1/markets?__proto__=1&chain_id=x', 'invalid_chain_id', '/chain_id'],
+      ['/api/v1/markets?__proto__=1&chain_id=1', 'invalid_request', '/__proto__'],
       ['/api/v1/events?limit=0', 'invalid_request', '/limit'],
     ];
     for (const [path, code, field] of cases) {

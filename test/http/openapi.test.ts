@@ -25,7 +25,7 @@ interface Operation {
 interface Document {
   readonly openapi: string;
   readonly paths: Record<string, Record<string, Operation>>;
-  readonly components: { responses: Record<string, object>; schemas: Record<string, object> };
+  readonly components: { responses: Record<string, { content?: Record<string, Content> }>; schemas: Record<string, object> };
 }
 
 const document = JSON.parse(JSON.stringify(openapiDocument(allEndpoints, '1.2.3'))) as Document;
@@ -33,7 +33,9 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })));
 /** The same with the references of a plain JSON schema. */
 const resolvable = (schema: object) => JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', 'document#/$defs/')) as object;
-const ajv = new Ajv2020({ strict: true, allErrors: true }).addSchema({ $id: 'document', $defs: resolvable(document.components.schemas) });
+/** OpenAPI's formats and the keywords of generators, which say nothing that a validator looks at. */
+const formats = { int32: true, int64: true, uint64: true } as const;
+const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, formats }).addVocabulary(['x-enum-varnames', 'x-enumNames']).addSchema({ $id: 'document', $defs: resolvable(document.components.schemas) });
 
 describe('service: OpenAPI document', () => {
   it('has every endpoint, once', () => {
@@ -41,7 +43,7 @@ describe('service: OpenAPI document', () => {
       'DELETE /api/v1/orders/{hash}', 'GET /api/v1/activity/{marketId}', 'GET /api/v1/candles/{marketId}', 'GET /api/v1/config', 'GET /api/v1/contracts', 'GET /api/v1/events',
       'GET /api/v1/failed-claims', 'GET /api/v1/failed-trades',
       'GET /api/v1/holders/{marketId}',
-      'GET /api/v1/markets', 'GET /api/v1/orderbook/{marketId}', 'GET /api/v1/orders', 'GET /api/v1/orders/{hash}',
+      'GET /api/v1/markets', 'GET /api/v1/markets/{marketId}', 'GET /api/v1/orderbook/{marketId}', 'GET /api/v1/orders', 'GET /api/v1/orders/{hash}',
       'GET /api/v1/pending-claims', 'GET /api/v1/pending-trades', 'GET /api/v1/platform/stats', 'GET /api/v1/positions/{marketAddress}',
       'GET /api/v1/prices/{asset}', 'GET /api/v1/prices/{asset}/candles', 'GET /api/v1/prices/{asset}/history', 'GET /api/v1/prices/{asset}/stream', 'GET /api/v1/quick-markets/{asset}',
       'GET /api/v1/quick-markets/{asset}/history', 'GET /api/v1/resolution/{marketId}',
@@ -94,9 +96,10 @@ describe('service: OpenAPI document', () => {
     for (const endpoint of allEndpoints) {
       const { responses } = document.paths[endpoint.path]![endpoint.method.toLowerCase()]!;
       for (const code of errorsOf(endpoint)) {
-        const response = responses[errors[code].status]!;
-        const examples = response.$ref === undefined ? Object.keys(response.content![endpoint.errorShape.contentType]!.examples!) : [response.$ref.split('/').pop()];
-        assert.ok(examples.includes(code), `${endpoint.id} ${code}`);
+        const response = responses[errors[code].status];
+        const { content } = response ?? document.components.responses['Other']!;
+        const type = response === undefined ? 'application/problem+json' : endpoint.errorShape.contentType;
+        assert.ok(code in content![type]!.examples!, `${endpoint.id} ${code}`);
       }
     }
   });
@@ -108,7 +111,7 @@ describe('service: OpenAPI document', () => {
     assert.deepEqual(named('getOrder'), [
       'invalid_request', 'invalid_order_hash', 'unknown_order', 'unavailable', 'not_caught_up', 'rate_limited', 'not_found', ...ofShell,
     ]);
-    assert.deepEqual(named('getLiveness'), ofShell);
+    assert.deepEqual(named('getLiveness'), ['invalid_request', ...ofShell]);
   });
 
   it('describes each error where its type points, as a problem of that shape', () => {
@@ -117,17 +120,6 @@ describe('service: OpenAPI document', () => {
       assert.ok(code in document.components.responses, code);
       assertMatches(Problem, problemExample(code), code);
       assertMatches(Problem, JSON.parse(problemOf(new RequestError(code, 'why', [{ field: '/a', message: 'b' }], { signer: '0x' })).body), code);
-    }
-  });
-
-  it('says that integers of a request may be decimal strings, as two types of which one fits', () => {
-    const { Order, PermitSignature } = document.components.schemas as Record<string, { properties: Record<string, { oneOf?: { type: string }[] }> }>;
-    const integers = { Order: ['side', 'outcome', 'price', 'size', 'nonce', 'expiration'], PermitSignature: ['nonce', 'deadline', 'v'] };
-    for (const [schema, names] of [[Order, integers.Order], [PermitSignature, integers.PermitSignature]] as const) {
-      for (const name of names) {
-        assert.deepEqual(schema!.properties[name]!.oneOf?.map(({ type }) => type), ['integer', 'string'], name);
-        assert.match(JSON.stringify(schema!.properties[name]), /as a JSON integer or as a decimal string/i);
-      }
     }
   });
 

@@ -1,20 +1,19 @@
 /** A channel over a real Postgres: what reaches whom, what is sent once, and what happens without a connection. */
 import assert from 'node:assert/strict';
-import { createChannel, type Channel, type ChannelOptions } from '../../engine/log/postgres/channel.js';
-import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import { createChannel, type NotifyChannel, type ChannelOptions } from '../../engine/log/postgres/channel.js';
+import { startProxyTo, type UrlProxy } from '../support/proxies.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
 
 describe('log: a channel between processes', () => {
   let database: TestDatabase;
-  let proxy: TcpProxy;
+  let proxy: UrlProxy;
   let heard: string[];
   let told: string[];
-  let hearing: Channel;
+  let hearing: NotifyChannel;
   before(async () => {
     database = await testDatabase();
-    const { hostname, port } = new URL(database.url);
-    proxy = await startTcpProxy({ host: hostname, port: Number(port) });
+    proxy = await startProxyTo(database.url);
   });
   after(async () => {
     await proxy.close();
@@ -22,10 +21,8 @@ describe('log: a channel between processes', () => {
   });
   beforeEach(async () => {
     [heard, told] = [[], []];
-    const through = new URL(database.url);
-    through.port = String(proxy.port);
     hearing = open({
-      url: through.href, backoff: { firstMs: 1, longestMs: 1 }, heard: (text) => { heard.push(text); },
+      url: proxy.url, backoff: { firstMs: 1, longestMs: 1 }, heard: (text) => { heard.push(text); },
       connected: (isStandby) => { told.push(isStandby ? 'standby' : 'connected'); }, lost: () => { told.push('lost'); },
     });
     hearing.hear();
@@ -33,7 +30,7 @@ describe('log: a channel between processes', () => {
   });
   afterEach(() => hearing.close());
 
-  function open(options: Partial<ChannelOptions> = {}): Channel {
+  function open(options: Partial<ChannelOptions> = {}): NotifyChannel {
     return createChannel({ url: database.url, name: 'channel under test', channel: 'under_test', connectTimeoutMs: 5_000, statementTimeoutMs: 5_000, ...options });
   }
 

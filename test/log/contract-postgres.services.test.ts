@@ -1,6 +1,6 @@
 /** The log in Postgres keeps the log's contract. */
 import { openLog } from '../../engine/log/open-log.js';
-import { startTcpProxy, type Fate, type FaultyLink } from '../support/proxies.js';
+import { startProxyTo, type Fate, type FaultyLink } from '../support/proxies.js';
 import { placed } from '../support/log-records.js';
 import { testDatabase } from '../support/postgres.js';
 import { onDatabase } from '../support/sql.js';
@@ -8,12 +8,10 @@ import { logContract } from './contract.js';
 
 /** `url` is the database's own; the log is to be opened with the returned one. */
 async function startPostgresLink(url: string): Promise<FaultyLink & { readonly url: string }> {
-  const through = new URL(url);
-  const proxy = await startTcpProxy({ host: through.hostname, port: Number(through.port) });
-  through.port = String(proxy.port);
+  const proxy = await startProxyTo(url);
   let fates: Fate[] = [];
   const link: FaultyLink & { readonly url: string } = {
-    url: through.href,
+    url: proxy.url,
     next(...next) { fates = next; },
     get replied() { return proxy.replied; },
     set replied(replied) { proxy.replied = replied; },

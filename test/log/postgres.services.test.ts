@@ -11,7 +11,7 @@ import { EARLIER_APPEND, EARLIER_SCHEMA } from '../support/earlier-log-schema.js
 import { appendAll, newRecord, newRecords, placed, take } from '../support/log-records.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
-import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import { startProxyTo, type UrlProxy } from '../support/proxies.js';
 import { until } from '../support/until.js';
 
 const WAITING_APPEND = `
@@ -19,7 +19,7 @@ const WAITING_APPEND = `
 
 describe('log: Postgres under faults', () => {
   let database: TestDatabase;
-  let proxy: TcpProxy;
+  let proxy: UrlProxy;
   let handles: Log[];
   let raw: pg.Client;
   let direct: Log;
@@ -27,8 +27,7 @@ describe('log: Postgres under faults', () => {
 
   beforeEach(async () => {
     database = await testDatabase();
-    const { hostname, port } = new URL(database.url);
-    proxy = await startTcpProxy({ host: hostname, port: Number(port) });
+    proxy = await startProxyTo(database.url);
     handles = [];
     abort = new AbortController();
     direct = await open({ url: database.url });
@@ -52,9 +51,7 @@ describe('log: Postgres under faults', () => {
   }
 
   function openThroughProxy(options: Partial<PostgresLogOptions> = {}): Promise<Log> {
-    const url = new URL(database.url);
-    url.port = String(proxy.port);
-    return open({ url: url.href, ...options });
+    return open({ url: proxy.url, ...options });
   }
 
   describe('an append', () => {

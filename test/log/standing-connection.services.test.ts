@@ -4,19 +4,18 @@ import { getEventListeners } from 'node:events';
 import { createStandingConnection, type StandingConnection } from '../../engine/log/postgres/channel.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
-import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import { startProxyTo, type UrlProxy } from '../support/proxies.js';
 
 describe('log: a standing connection to Postgres', () => {
   let database: TestDatabase;
-  let proxy: TcpProxy;
+  let proxy: UrlProxy;
   let standing: StandingConnection;
   /** On the signal that ends it, at each pause. */
   let listeners: number[];
   beforeEach(async () => {
     listeners = [];
     database = await testDatabase();
-    const { hostname, port } = new URL(database.url);
-    proxy = await startTcpProxy({ host: hostname, port: Number(port) });
+    proxy = await startProxyTo(database.url);
   });
   afterEach(async () => {
     await standing.close();
@@ -26,13 +25,11 @@ describe('log: a standing connection to Postgres', () => {
 
   /** Stays connected until `pauses` has so many; resolves with them. `atConnection` is called with each connection's number, from 1. */
   function pausesOf(count: number, atConnection: (number: number) => void, now = (): number => 0): Promise<readonly number[]> {
-    const url = new URL(database.url);
-    url.port = String(proxy.port);
     return new Promise((resolve) => {
       const pauses: number[] = [];
       let connections = 0;
       standing = createStandingConnection({
-        url: url.href, name: 'standing', connectTimeoutMs: 5_000, statementTimeoutMs: 5_000, backoff: { firstMs: 20, longestMs: 100 }, now,
+        url: proxy.url, name: 'standing', connectTimeoutMs: 5_000, statementTimeoutMs: 5_000, backoff: { firstMs: 20, longestMs: 100 }, now,
         connected: () => { atConnection(++connections); },
         async pause(ms, signal) {
           pauses.push(ms);
@@ -82,10 +79,8 @@ describe('log: a standing connection to Postgres', () => {
   });
 
   it('leaves nothing open when it is closed while it connects', async () => {
-    const url = new URL(database.url);
-    url.port = String(proxy.port);
     standing = createStandingConnection({
-      url: url.href, name: 'standing', connectTimeoutMs: 5_000, statementTimeoutMs: 5_000, backoff: { firstMs: 20, longestMs: 100 },
+      url: proxy.url, name: 'standing', connectTimeoutMs: 5_000, statementTimeoutMs: 5_000, backoff: { firstMs: 20, longestMs: 100 },
     });
     standing.stay();
     await standing.close();

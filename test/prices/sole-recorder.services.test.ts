@@ -6,7 +6,7 @@ import { openRecorderSession, soleRecorder, type SoleRecorder } from '../../comm
 import { postgresStores } from '../harness/stores.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
-import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import { startProxyTo, type UrlProxy } from '../support/proxies.js';
 import { describeRecorderSession } from './recorder-session-contract.js';
 
 describe('prices: who records, in Postgres', () => {
@@ -21,13 +21,12 @@ describe('prices: who records, in Postgres', () => {
 
 describe('prices: which process records', () => {
   let database: TestDatabase;
-  let proxy: TcpProxy;
+  let proxy: UrlProxy;
   const opened: { readonly recorder: SoleRecorder; readonly stopping: AbortController }[] = [];
 
   before(async () => {
     database = await testDatabase();
-    const { hostname: host, port } = new URL(database.url);
-    proxy = await startTcpProxy({ host, port: Number(port) });
+    proxy = await startProxyTo(database.url);
   });
   after(async () => {
     for (const { stopping } of opened) stopping.abort();
@@ -49,11 +48,9 @@ describe('prices: which process records', () => {
   }
 
   it('is one: the next one when that one ends, and still itself when it only cannot reach the database', async () => {
-    const behind = new URL(database.url);
-    behind.host = `127.0.0.1:${proxy.port}`;
     const first = begin(database.url);
     await holds(first);
-    const second = begin(behind.href);
+    const second = begin(proxy.url);
     first.stopping.abort();
     await first.recorder.done;
     await holds(second);

@@ -32,7 +32,7 @@ describe('projections: batches', () => {
     const met = new Set(outcomes.flatMap(({ events }) => events.map(({ type }) => type)));
     assert.deepEqual([...met].sort(), Object.keys(eventSchemas).sort(), 'an event never comes: let test/support/projected.ts add it');
     assert.deepEqual(Object.keys(expected).filter((table) => rowsOf(expected, table).length === 0), []);
-    assert.deepEqual(rowsOf(expected, 'projection').map(({ position }) => position), Array(projections.length).fill(String(LENGTH)));
+    assert.deepEqual(expected['checkpoint'], [{ position: String(LENGTH), at_ms: String(outcomes.at(-1)!.at) }]);
   });
 
   for (const size of [1, 7, 300]) {
@@ -42,16 +42,18 @@ describe('projections: batches', () => {
     });
   }
 
-  it('projections that run in turns, alone and together, give the same rows', async () => {
+  it('projections that come one after the other are built up to the checkpoint, and give the same rows', async () => {
     const log = await logOf(outcomes);
     const named = (...names: string[]) => projections.filter(({ name }) => names.includes(name));
-    const positions = async () => new Map(rowsOf(await readTables(url), 'projection').map(({ name, position }) => [name, Number(position)]));
+    const included = async () => (await runSql<{ name: string }>(url, 'select name from read_models.projection order by name')).map(({ name }) => name);
     await projectTo(400, { url, log: await logOf(outcomes.slice(0, 400)), projections: named('markets', 'orders') });
-    await projectTo(700, { url, log: await logOf(outcomes.slice(0, 700)) });
-    await projectTo(900, { url, log: await logOf(outcomes.slice(0, 900)), projections: named('trades') });
-    assert.deepEqual([...await positions()].filter(([, position]) => position !== 700), [['trades', 900]]);
-    await projectTo(1_000, { url, log: await logOf(outcomes.slice(0, 1_000)), projections: named('orders', 'prices') });
-    assert.deepEqual([...await positions()].filter(([, position]) => position !== 700), [['orders', 1_000], ['prices', 1_000], ['trades', 900]]);
+    const reports: string[] = [];
+    const report = (_: string, text: string) => { reports.push(text); };
+    await projectTo(700, { url, log: await logOf(outcomes.slice(0, 700)), projections: named('markets', 'orders', 'trades'), report });
+    assert.deepEqual([await included(), reports], [['markets', 'orders', 'trades'], ['read model trades is new: building it']]);
+    await assert.rejects(projectTo(900, { url, log, projections: named('markets', 'orders') }), {
+      name: 'NewerReadModels', message: /^read model trades has version \d+, but this program makes no such one: run the newer program$/,
+    });
     await projectTo(LENGTH, { url, log, limits: { outcomes: 150, events: 100_000 } });
     assert.deepEqual(await readTables(url), expected);
   });
@@ -71,7 +73,7 @@ describe('projections: batches', () => {
     await projectTo(LENGTH, { url, log });
     await runSql(url, 'create table noticed (n integer); create function notice() returns trigger language plpgsql as '
     + '$$ begin insert into public.noticed values (1); return null; end $$');
-    for (const table of [...projections.flatMap(tableNames), 'projection']) {
+    for (const table of [...projections.flatMap(tableNames), 'projection', 'checkpoint']) {
       await runSql(url, `create trigger noticed after insert or update or delete on read_models.${table} execute function notice()`);
     }
     await projectTo(LENGTH, { url, log, onProgress: (progress) => assert.equal(progress.outcomes, 0, 'there is nothing to fold') });

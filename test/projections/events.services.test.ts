@@ -7,6 +7,7 @@ import type {
 import type { MarketOutcome, Side } from '../../engine/records/fields.js';
 import { projections } from '../../projections/catalogue.js';
 import { derivedRows } from '../reference/derived-rows.js';
+import { levelHistoryOf, storedHistoryOf } from '../support/level-history.js';
 import { testDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
 import { logOf, outcomesOf, projectTo, readTables, rowsOf, type Rows } from '../support/projected.js';
@@ -24,8 +25,7 @@ const [hash, address] = [bytes(32), bytes(20)];
 const MARKET = hash(0xaa);
 const [NOBODY, ALICE, BOB, TX, BUMPED] = [address(0), address(1), address(2), hash(0xcc), hash(0xcd)];
 
-const checkpointsAt = (position: number) => projections
-  .map(({ name, version }) => ({ name, version, position: String(position), at_ms: at(position - 1) })).sort((a, b) => a.name < b.name ? -1 : 1);
+const VERSIONS = projections.map(({ name, version }) => ({ name, version })).sort((a, b) => a.name < b.name ? -1 : 1);
 
 interface Terms { side?: Side; outcome?: MarketOutcome; price?: number; size?: string }
 
@@ -87,30 +87,6 @@ const NOTHING: Rows = {
 
 const reduced = (number: number, sizes: Pick<OrderReduced, 'size' | 'remaining' | 'reduced'>): OrderReduced => (
   { type: 'OrderReduced', ...order(number, {}), ...sizes });
-
-/** What each level is after each outcome that touches it. */
-function levelHistoryOf(history: readonly Event[][]): Rows[string] {
-  const sizes = new Map<string, bigint>();
-  const books = new Map<string, string>();
-  return history.flatMap((events, n) => {
-    const touched = new Map<string, object>();
-    const add = (of: { marketId: string; outcome: number; side: number; price: number }, change: bigint): void => {
-      const place = of.outcome * 2_000_000 + of.side * 1_000_000 + of.price;
-      const key = `${of.marketId},${place}`;
-      sizes.set(key, (sizes.get(key) ?? 0n) + change);
-      const first = books.get(of.marketId) ?? String(n);
-      books.set(of.marketId, first);
-      touched.set(key, { book: first, position: String(n), place, size: String(sizes.get(key)), at_ms: at(n) });
-    };
-    for (const event of events) {
-      if (event.type === 'OrderRested') add(event, BigInt(event.size));
-      else if (event.type === 'FillMatched') add({ ...event, side: 1 - event.takerSide }, -BigInt(event.size));
-      else if (event.type === 'OrderReduced') add(event, -BigInt(event.reduced));
-      else if (event.type === 'OrderCancelled' && event.rested !== '0') add(event, -BigInt(event.rested));
-    }
-    return [...touched.values()] as Record<string, unknown>[];
-  }).sort((a, b) => Object.values(a).join() < Object.values(b).join() ? -1 : 1);
-}
 
 /** Outcome 1 rests Alice's order 1; outcome 2 brings Bob's order 2, which takes 40 of it and keeps 60 resting higher up. */
 const fill = matched();
@@ -333,20 +309,20 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
   {
     name: 'sizes of 2^64-1 and sums beyond 2^63 are exact',
     history: [
-      [], ...[1, 3].map((n) => [accepted(n, ALICE, HUGE), rested(n, HUGE)]),
-      ...[1, 3].map((n) => [accepted(n + 1, BOB, { side: 1, size: UINT64_MAX, price: 1 }), matched({
-        fill: (n - 1) / 2, makerNumber: n, takerNumber: n + 1, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })]),
+      [], ...[1, 2].map((n) => [accepted(n, ALICE, HUGE), rested(n, HUGE)]),
+      ...[1, 2].map((n) => [accepted(n + 2, BOB, { side: 1, size: UINT64_MAX, price: 1 }), matched({
+        fill: n - 1, makerNumber: n, takerNumber: n + 2, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })]),
       [0, 1].map((n) => settled(matched({
-        fill: n, makerNumber: 2 * n + 1, takerNumber: 2 * n + 2, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })))],
+        fill: n, makerNumber: n + 1, takerNumber: n + 3, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })))],
     rows: {
-      orders: [1, 3].flatMap((n) => [
-        orderRow(n, ALICE, { size: UINT64_MAX, remaining: '1', price: 999_999, placed_at_ms: at((n + 1) / 2) }),
-        orderRow(n + 1, BOB, { side: 1, price: 1, size: UINT64_MAX, remaining: '1', placed_at_ms: at((n + 5) / 2) }),
-      ]),
+      orders: [
+        ...[1, 2].map((n) => orderRow(n, ALICE, { size: UINT64_MAX, remaining: '1', price: 999_999 })),
+        ...[3, 4].map((n) => orderRow(n, BOB, { side: 1, price: 1, size: UINT64_MAX, remaining: '1' })),
+      ],
       levels: [level({ price: 999_999, size: '2' })], books: [book(4)],
       trades: [0, 1].map((n) => trade({
-        number: String(n), price: 999_999, size: '18446744073709551614', cost: '18446725626965477906', maker_number: String(2 * n + 1),
-        taker_number: String(2 * n + 2), position: String(n + 3), at_ms: at(n + 3),
+        number: String(n), price: 999_999, size: '18446744073709551614', cost: '18446725626965477906', maker_number: String(n + 1),
+        taker_number: String(n + 3), position: String(n + 3), at_ms: at(n + 3),
         settlement: 2, tx_hash: TX, settled_position: '5', settled_at_ms: at(5) })),
       ...volumes('36893451253930955812', '2'),
       positions: [position(ALICE, ['36893488147419103228', '36893451253930955812']), position(BOB, ['-36893488147419103228', '0'])],
@@ -364,12 +340,14 @@ describe('projections: events', () => {
       it(`${name} (${size === 1 ? 'batches of one' : 'one batch'})`, async () => {
         const outcomes = outcomesOf(AT, ...history);
         await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 1_000 } });
-        const { projection, ...tables } = await readTables(url);
-        const expected = { ...NOTHING, ...derivedRows(MARKET, outcomes, rows), level_history: levelHistoryOf(history), ...rows };
+        const { projection, checkpoint, ...tables } = await readTables(url);
+        const expected = { ...NOTHING, ...derivedRows(MARKET, outcomes, rows), level_history: levelHistoryOf(outcomes), ...rows };
         const { price_candles: candles, ...others } = tables;
-        assert.deepEqual(others, expected);
+        const books = rowsOf(tables, 'books').map(({ market_id, first_position, updated_at_ms }) => ({ market_id, first_position, updated_at_ms }));
+        assert.deepEqual({ ...others, books, level_history: storedHistoryOf(tables) }, expected);
         assert.equal(candles!.length > 0, rowsOf(tables, 'prices').length > 0);
-        assert.deepEqual(projection, checkpointsAt(outcomes.length));
+        assert.deepEqual(projection, VERSIONS);
+        assert.deepEqual(checkpoint, [{ position: String(outcomes.length), at_ms: at(outcomes.length - 1) }]);
       });
     }
   }

@@ -1,6 +1,7 @@
 /** The read models of prices and quick markets, event by event: what is kept, what is set once, and how a market ends. */
 import assert from 'node:assert/strict';
 import type { Event, MarketOpened } from '../../engine/records/events.js';
+import { markets } from '../../projections/models/markets.js';
 import { prices } from '../../projections/models/prices.js';
 import { quickMarkets } from '../../projections/models/quick-markets.js';
 import { exampleEvents, subject } from '../support/example-events.js';
@@ -73,4 +74,14 @@ describe('projections: prices and quick markets', () => {
       });
     }
   }
+
+  it('the read model of markets has its question as a sentence', async () => {
+    const event = {
+      ...opened, question: 'BTC up or down, 1700000000 to 1700000900?', description: 'Higher? Times are Unix seconds.',
+    };
+    const outcomes = outcomesOf(AT, [event]);
+    await projectTo(outcomes.length, { url, log: await logOf(outcomes), projections: [markets], limits: { outcomes: 1, events: 1_000 } });
+    const [market] = rowsOf(await readTables(url, [markets]), 'markets');
+    assert.deepEqual([market!['question'], market!['description']], ['BTC up or down, 14 Nov 2023 22:13:20–22:28:20 UTC?', 'Higher?']);
+  });
 });

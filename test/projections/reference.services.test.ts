@@ -1,6 +1,6 @@
 /** The read models against the reference engine's own state after the same random commands: orders, levels, trades, sums. */
 import assert from 'node:assert/strict';
-import { DERIVE } from '../support/derived-rows.js';
+import { DERIVE } from '../support/derived-tables.js';
 import { testDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
 import { logOf, projectTo, randomOutcomes, readTables, rowsOf, type Rows } from '../support/projected.js';

@@ -33,7 +33,7 @@ describe('query: candles', () => {
       { number: 2, price: 700_000, cost: 1, settlement: 2, ...at(30) }, { number: 3, outcome: 1, price: 1, settlement: 2, ...at(40) },
       { number: 4, price: 200_000, cost: 1, settlement: 2, ...at(59) }, { number: 5, price: 400_000, cost: 5, settlement: 2, ...at(60) },
       { number: 6, market_id: bytes32(2), price: 2, ...at(61) });
-    await models.advance(7, undefined, (DAY + 61) * 1_000);
+    await models.advance(7, (DAY + 61) * 1_000);
     const { body, position, headers } = await read({ interval: '1m', outcome: 0 });
     assert.equal(body, `{"marketId":"${marketId}","outcome":0,"interval":"1m","candles":[`
     + `{"start":${DAY},"open":300000,"high":700000,"low":200000,"close":200000,"volume":18446744073709551617,"trades":3,"closed":true}, `
@@ -63,16 +63,18 @@ describe('query: candles', () => {
   it('closes a candle when its time is over and its trades are settled; a page is immutable when nothing can come into it', async () => {
     await models.insert('trades', { number: 0, settlement: 2, ...at(0) }, { number: 1, settlement: 0, ...at(60) }, { number: 2, settlement: 2, ...at(120) });
     const pages = async () => Promise.all([60, 61, 120, 180].map(async (to) => (await read({ interval: '1m', to: DAY + to })).headers));
-    await models.advance(1, undefined, (DAY + 60) * 1_000);
+    await models.advance(1, (DAY + 60) * 1_000);
     assert.deepEqual(closedOf(await read({ interval: '1m' })), [true, false, false]);
     assert.deepEqual(await pages(), [IMMUTABLE, undefined, undefined, undefined]);
     await models.run('update trades set settlement = 2');
+    await models.derive();
     assert.deepEqual(closedOf(await read({ interval: '1m' })), [true, false, false], 'their time is not over');
-    await models.advance(1, undefined, (DAY + 180) * 1_000);
+    await models.advance(1, (DAY + 180) * 1_000);
     assert.deepEqual(closedOf(await read({ interval: '1m' })), [true, true, true]);
     assert.deepEqual(await pages(), [IMMUTABLE, IMMUTABLE, IMMUTABLE, IMMUTABLE]);
     assert.equal((await read({ interval: '1m' })).headers, undefined, 'a page without an end goes on');
     await models.run('update trades set settlement = 1 where number = 1');
+    await models.derive();
     assert.deepEqual(closedOf(await read({ interval: '1m' })), [true, false, false], 'the settlement of the fills before is awaited');
     assert.deepEqual((await read({ interval: '5m', to: DAY + 1 })).headers, undefined, 'its last candle goes on after `to`');
   });
@@ -95,7 +97,7 @@ describe('query: candles', () => {
     await candle(60, DAY);
     await candle(60, DAY + 60);
     await candle(3_600, DAY);
-    await models.advance(4, 'prices');
+    await models.advance(4);
     const { body, position } = await candlesOfAsset(models.db, { asset: 'BTC', interval: '1m' });
     const fields = { open: 5, high: 9, low: 1, close: 7, volume: 0, trades: 0, prices: 3 };
     assert.deepEqual(JSON.parse(body), {

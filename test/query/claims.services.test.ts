@@ -24,8 +24,7 @@ describe('query: claims', () => {
   it('lists what the chain has not confirmed, oldest first, in the transaction sent last, payouts exact', async () => {
     await models.insert('claims', { position: 3, index: 1, status: 1, tx_hash: TX, payout: UINT64_MAX, winning_outcome: 1 },
       { position: 3, index: 0, status: 2 }, { position: 1 }, { position: 2, ...failure, ended_at_ms: NOW_MS, ended_position: 9 });
-    await models.advance(6);
-    await models.advance(4, 'claims');
+    await models.advance(4);
     assert.deepEqual(await pendingClaims(models.db, {}), {
       body: `{"pendingClaims":[{"txHash":"","userAddress":"${address(1)}","marketAddress":"${address(1_001)}","marketId":"${bytes32(1)}","payout":100,`
         + `"winningOutcome":0,"submittedAt":1700000001,"chainId":31337},{"txHash":"${TX}","userAddress":"${address(1)}","marketAddress":"${address(1_001)}",`

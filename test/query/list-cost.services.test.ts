@@ -62,4 +62,4 @@ describe('query: what a page costs', function () {
 });
 
 /** A row per projection, and one per chain. */
-const SMALL = new Set(['projection', 'chain_volumes']);
+const SMALL = new Set(['projection', 'checkpoint', 'chain_volumes']);

@@ -29,9 +29,7 @@ describe('query: market search', () => {
 
   it('has each market as the list has it, with its state and volume', async () => {
     await models.insert('levels', { side: 1, price: 650_000 });
-    await models.advance(9, 'markets');
-    await models.advance(7, 'orders');
-    await models.advance(8, 'trades');
+    await models.advance(7);
     const { body, position } = await searchMarkets(models.db, {});
     const listed = JSON.parse((await markets(models.db, {})).body) as Found;
     const more = [['disputed', 0], ['proposed', 7], ['expired', 0], ['open', 7]] as const;

@@ -1,6 +1,6 @@
 /** Markets, statistics with a window that slides, and the platform's totals. */
 import assert from 'node:assert/strict';
-import { marketIdOf, marketStats, markets, platformStats } from '../../query/markets.js';
+import { market, marketIdOf, marketStats, markets, platformStats } from '../../query/markets.js';
 import { UINT64_MAX, address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
 const marketId = bytes32(1);
@@ -20,8 +20,7 @@ describe('query: markets', () => {
       { number: 4, chain_id: 137, closed: true, question: 'Quoted "so"?\n', category: 'defi', yes_token: UINT256_MAX, no_token: '0' });
     await models.insert('levels',
       { side: 1, price: 700_000 }, { side: 1, price: 650_000 }, { side: 1, outcome: 1, price: 1 }, { side: 0, price: 2 });
-    await models.advance(9, 'markets');
-    await models.advance(7, 'orders');
+    await models.advance(7);
     const { body, position } = await markets(models.db, {});
     assert.equal(position, 6);
     const first = {
@@ -37,6 +36,19 @@ describe('query: markets', () => {
     assert.deepEqual(JSON.parse(body), { markets: [second, first], count: 2 });
     assert.deepEqual(JSON.parse((await markets(models.db, { chainId: 31_337 })).body), { markets: [first], count: 1 });
     assert.equal((await markets(models.db, { chainId: 1 })).body, '{"markets":[],"count":0}');
+  });
+
+  it('gives one market, of any kind and in any state', async () => {
+    await models.insert('markets', { number: 1, kind: 'quick', resolved: true, winning_outcome: 0 });
+    await models.insert('levels', { side: 1, price: 650_000 });
+    await models.insert('market_volumes', { volume: '36893488147419103230', trades: 2 });
+    await models.advance(7);
+    const { body, position } = await market(models.db, { marketId });
+    assert.equal(position, 6);
+    assert.match(body, /"bestAskPrice":650000,.*"state":"resolved","totalVolume":36893488147419103230}$/);
+    const { id, question, resolved } = JSON.parse(body) as Record<string, unknown>;
+    assert.deepEqual({ id, question, resolved }, { id: marketId, question: 'Question 1?', resolved: true });
+    await assert.rejects(market(models.db, { marketId: bytes32(9) }), { name: 'RequestError', code: 'unknown_market' });
   });
 
   it('names a market by its id or by its contract, the older one where two chains share it', async () => {

@@ -17,7 +17,7 @@ describe('query: orderbook', () => {
       { side: 1, price: 600_000, size: 7 }, { side: 1, price: 550_000, size: '73786976294838206460' },
       { outcome: 1, side: 0, price: 1, size: 9 }, { market_id: bytes32(2), price: 2, size: 9 });
     await models.insert('books', {});
-    await models.advance(42, 'orders');
+    await models.advance(42);
     assert.deepEqual(await orderbook(models.db, { marketId, outcome: 0 }), {
       body: `{"marketId":"${marketId}","bids":[{"price":450000,"size":${UINT64_MAX}}, {"price":400000,"size":5}],`
         + `"asks":[{"price":550000,"size":73786976294838206460}, {"price":600000,"size":7}],"lastUpdate":1700000000}`,

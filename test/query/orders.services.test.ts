@@ -15,7 +15,7 @@ describe('query: open orders', () => {
     await models.insert('orders',
       { number: 3 }, { number: 9, side: 1, price: 1, size: UINT64_MAX, remaining: '9007199254740993', market_id: bytes32(2) },
       { number: 4, status: 1 }, { number: 5, status: 2 }, { number: 6, trader: address(2) });
-    await models.advance(10, 'orders');
+    await models.advance(10);
     assert.deepEqual(await ordersOfTrader(models.db, { trader }), {
       body: `{"orders":[{"orderHash":"${bytes32(9)}","marketId":"${bytes32(2)}","side":1,"price":1,"size":${UINT64_MAX},`
         + `"remainingSize":9007199254740993,"timestamp":1700000009},{"orderHash":"${bytes32(3)}","marketId":"${bytes32(1)}","side":0,`
@@ -29,8 +29,7 @@ describe('query: open orders', () => {
   it('lists a user\'s open orders on a chain with the markets\' questions', async () => {
     await models.insert('markets', { number: 1 }, { number: 2, chain_id: 137 });
     await models.insert('orders', { number: 3, outcome: 1 }, { number: 4, market_id: bytes32(2) });
-    await models.advance(8, 'orders');
-    await models.advance(6, 'markets');
+    await models.advance(6);
     assert.deepEqual(await ordersOfUser(models.db, { user: trader, chainId: 31_337 }), {
       body: `{"orders":[{"orderHash":"${bytes32(3)}","marketId":"${bytes32(1)}","marketQuestion":"Question 1?","side":0,"outcome":1,`
         + '"price":500000,"size":100,"remainingSize":100,"timestamp":1700000003}],"count":1}',

@@ -1,6 +1,7 @@
 /** Books of the past: each equals what the live book was after that outcome, over random histories; times, and what there is no book for. */
 import assert from 'node:assert/strict';
 import type { CommandOutcome } from '../../engine/records/codec.js';
+import type { Event, OrderRested } from '../../engine/records/events.js';
 import type { Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
 import { openSession } from '../../projections/database.js';
@@ -10,8 +11,8 @@ import { orderbook, pastOrderbook } from '../../query/orders/orderbook.js';
 import type { Moment } from '../../service/api/request-fields.js';
 import { createTurns } from '../../query/turns.js';
 import { testDatabase } from '../support/postgres.js';
-import { appendOutcomes, logOf, projectTo, randomOutcomes, startWorker } from '../support/projected.js';
-import { bytes32 } from '../support/read-models.js';
+import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, startWorker } from '../support/projected.js';
+import { address, bytes32 } from '../support/read-models.js';
 
 /** A longer search: PAST_BOOK_SEEDS=20 PAST_BOOK_LENGTH=2000. */
 const SEEDS = Number(process.env['PAST_BOOK_SEEDS'] ?? 2);
@@ -99,6 +100,29 @@ describe('query: books of the past', () => {
     });
   });
 
+  it('are exact at the ends of the blocks of changes and where whole books begin, however the history was cut into batches', async () => {
+    const outcomes = longHistory();
+    const log = await logOf(outcomes);
+    const stages = await Promise.all([stage(), stage()]);
+    const [{ db, url }, other] = stages;
+    await projectTo(outcomes.length, { url, log, limits: { outcomes: 1_000, events: 100_000 } });
+    await projectTo(outcomes.length, { url: other.url, log, limits: { outcomes: 7, events: 100_000 } });
+    const { level_history: blocks, books } = await readTables(url);
+    const { level_history: sameBlocks, books: sameBooks } = await readTables(other.url);
+    assert.deepEqual([sameBlocks, sameBooks], [blocks, books]);
+    const ends = blocks!.map(({ position }) => Number(position));
+    assert.ok(blocks!.filter(({ levels }) => levels !== null).length >= 2, 'the history has hardly a whole book');
+    assert.ok(ends.length > 100 && outcomes.length - 1 > Math.max(...ends), 'every change is in a block');
+    const expected = booksOf(outcomes);
+    const asked = new Set(ends.flatMap((end) => [end - 1, end, end + 1]));
+    const parts = { db, log, turns: createTurns(1), now: () => 0 };
+    for (const position of [...asked, 0, outcomes.length - 1]) {
+      const { body } = await pastOrderbook(parts, { marketId: LONG, outcome: 0, at: { position } }, SIGNAL);
+      assert.deepEqual(JSON.parse(body), { marketId: LONG, ...expected[position] }, `position ${position}`);
+    }
+    for (const { close } of stages) await close();
+  });
+
   it('wait for the read models, and say when those do not come', async () => {
     const outcomes = randomOutcomes(3, 40);
     const log = await logOf(outcomes);
@@ -113,6 +137,50 @@ describe('query: books of the past', () => {
     await close();
   });
 });
+
+const LONG = bytes32(7);
+
+/** A market whose orders rest at 40 prices and are cancelled, one by one, and sometimes many by one command. */
+function longHistory(): CommandOutcome[] {
+  const resting: OrderRested[] = [];
+  const cancelled = ({ size, ...order }: OrderRested): Event => ({ ...order, type: 'OrderCancelled', remaining: size, rested: size, reason: 'user' });
+  return Array.from({ length: 2_490 }, (_, n) => {
+    const at = 1_700_000_000_000 + 700 * n;
+    if (n === 0) return { at, events: [opened] };
+    if (n % 100 === 99) return { at, events: resting.splice(0, 30).map(cancelled) };
+    if (n % 7 === 3) return { at, events: resting.splice(n * 31 % resting.length, 1).map(cancelled) };
+    const order = {
+      v: 1, orderHash: bytes32(1_000 + n), orderNumber: n, marketId: LONG, side: n % 2 as 0 | 1, outcome: 0, price: 400_000 + n * 7_919 % 40 * 1_000,
+    } as const;
+    const rested: OrderRested = { ...order, type: 'OrderRested', size: String(n) };
+    resting.push(rested);
+    return { at, events: [{ ...order, type: 'OrderAccepted', trader: address(1), size: String(n), nonce: String(n), expiration: '1900000000' }, rested] };
+  });
+}
+
+const opened: Event = {
+  type: 'MarketOpened', v: 2, marketId: LONG, question: 'Will it?', description: '', category: 'general', contractAddress: address(2), maker: address(3),
+  expiration: 1_900_000_000, chainId: 1, marketKind: 'standard', quick: null,
+};
+
+/** The YES book after each outcome, added up. */
+function booksOf(outcomes: readonly CommandOutcome[]): object[] {
+  const sizes = new Map<string, number>();
+  let lastUpdate = 0;
+  const side = (wanted: number) => [...sizes].flatMap(([key, size]) => {
+    const [of, price = 0] = key.split(' ').map(Number);
+    return of === wanted && size > 0 ? [{ price, size }] : [];
+  }).sort((a, b) => wanted === 0 ? b.price - a.price : a.price - b.price);
+  return outcomes.map(({ at, events }) => {
+    for (const event of events) {
+      if (event.type !== 'OrderRested' && event.type !== 'OrderCancelled') continue;
+      const key = `${event.side} ${event.price}`;
+      sizes.set(key, (sizes.get(key) ?? 0) + (event.type === 'OrderRested' ? Number(event.size) : -Number(event.rested)));
+      lastUpdate = Math.floor(at / 1_000);
+    }
+    return { bids: side(0), asks: side(1), lastUpdate };
+  });
+}
 
 /** A database with empty read models. */
 async function stage(): Promise<Stage> {

@@ -49,7 +49,7 @@ describe('query: positions', () => {
 
   it('gives the command side a position as exact integers, zeros where there is none', async () => {
     await models.insert('positions', { yes_shares: UINT64_MAX, no_shares: -7, yes_cost: '9007199254740993', no_cost: 1 });
-    await models.advance(3, 'positions');
+    await models.advance(3);
     assert.deepEqual(await heldPosition(models.db, { marketId, user }), {
       yesShares: 2n ** 64n - 1n, noShares: -7n, totalInvested: 9_007_199_254_740_994n, position: 2,
     });

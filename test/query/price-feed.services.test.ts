@@ -115,7 +115,7 @@ describe('query: the price feed', () => {
     const listening = await feed.listen({ asset: 'BTC' });
     assert.equal(await next(listening), RETRY);
     await models.insert('prices', { position: 1, published_at_ms: AT + 1_000 });
-    await models.advance(2, 'prices');
+    await models.advance(2);
     assert.equal(await next(listening), textOf(1));
     assert.ok(asked > 0);
   });

@@ -19,7 +19,7 @@ describe('query: prices', () => {
 
   it('are the one that was published last, exact in both units, with the address of its source', async () => {
     await insertThree();
-    await models.advance(6, 'prices');
+    await models.advance(6);
     assert.deepEqual(await newestPrice(models.db, { asset: 'BTC', sourceUrls }), {
       body: `{"price":6140993501000,"priceUSD":61409.93501,"timestamp":${AT / 1_000 + 1},"source":"https://pyth.example"}`, position: 5,
     });
@@ -42,7 +42,7 @@ describe('query: prices', () => {
   it('are listed once per second: of two, the one that was recorded last, because a boundary needed it', async () => {
     await models.insert('prices', { position: 3, price: 1, published_at_ms: AT + 900 }, { position: 4, price: 2, published_at_ms: AT + 1_000 },
       { position: 5, price: 3, source: 'coinbase', published_at_ms: AT + 100 }, { position: 6, price: 4, published_at_ms: AT + 1_000 });
-    await models.advance(7, 'prices');
+    await models.advance(7);
     const { history } = JSON.parse((await priceHistory(models.db, { asset: 'BTC', sourceUrls })).body) as { history: { price: number; timestamp: number }[] };
     assert.deepEqual(history.map(({ price, timestamp }) => [price, timestamp - AT / 1_000]), [[3, 0], [4, 1]]);
     const newest = JSON.parse((await newestPrice(models.db, { asset: 'BTC', sourceUrls })).body) as { price: number };
@@ -51,7 +51,7 @@ describe('query: prices', () => {
 
   it('are read for the stream in the order of the log, after a position, with the position up to which these are all', async () => {
     await insertThree();
-    await models.advance(9, 'prices');
+    await models.advance(9);
     assert.deepEqual(await pricesAfter(models.db, 3), {
       position: 8,
       prices: [

@@ -29,8 +29,7 @@ describe('query: quick markets', () => {
     await models.insert('levels',
       { side: 1, price: 700_000 }, { side: 1, price: 650_000 }, { side: 1, outcome: 1, price: 1 }, { side: 0, price: 2 },
       { side: 1, market_id: bytes32(2), price: 3 });
-    await models.advance(9, 'orders');
-    await models.advance(7, 'quick_markets');
+    await models.advance(7);
     const running = { active: true, asset: 'BTC', quickMarket: market(), bestAskPrice: 650_000 };
     assert.deepEqual(await active(START - 1), none);
     assert.deepEqual(await active(START), running);

@@ -23,8 +23,7 @@ describe('query: resolution', () => {
 
   it('has three fields before anything was asserted, expired from the very second on', async () => {
     await models.insert('markets', { number: 1 });
-    await models.advance(5);
-    await models.advance(3, 'resolutions');
+    await models.advance(3);
     assert.deepEqual(await resolution(models.db, { marketId, nowS: EXPIRATION - 1 }), {
       body: `{"marketId":"${marketId}","expired":false,"resolved":false}`, position: 2,
     });

@@ -1,8 +1,12 @@
-/** A shared answer is kept until a projection has gone on that it names: it must name each one that its statement reads. */
+/**
+ * What queries name of the projections: all of them once, and for a shared answer each one that its statement reads: it is
+ * kept until one of those has gone on.
+ */
 import assert from 'node:assert/strict';
+import { projections } from '../../projections/catalogue.js';
 import { readEndpoints } from '../../query/endpoints.js';
 import type { Share } from '../../query/shared.js';
-import type { RowSource } from '../../query/statement.js';
+import { PROJECTIONS, type RowSource } from '../../query/statement.js';
 import type { Served } from '../../service/api/endpoint.js';
 
 /** Says of each shared read, by its id, which projections it names and which its statements read, once somebody has asked for it. */
@@ -35,6 +39,12 @@ function paramsOf({ parameters }: Served<never>, all: boolean): Readonly<Record<
   return Object.fromEntries(Object.entries(parameters).map(([key, { name, required, example, parse }]) => (
     [key, parse(required || (all && !['cursor', 'after', 'at'].includes(name)) ? String(example) : undefined)])));
 }
+
+describe('query: the names of projections', () => {
+  it('are those of all projections', () => {
+    assert.deepEqual([...PROJECTIONS].sort(), projections.map(({ name }) => name).sort());
+  });
+});
 
 describe('query: shared answers and projections', () => {
   it('name what they read', async () => {

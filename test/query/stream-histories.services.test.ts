@@ -5,7 +5,7 @@ import type { Log } from '../../engine/log/log.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { openReadModels, type Database } from '../../query/database.js';
 import { orderbook } from '../../query/orders/orderbook.js';
-import { beginAt, type CatchUpParts, type Wanted } from '../../query/streams/catch-up.js';
+import { beginAt, catchUpParts, type Wanted } from '../../query/streams/catch-up.js';
 import { channelsOf, type Channel } from '../../query/streams/channel.js';
 import { createChannels, emptyOpening } from '../../query/streams/channels.js';
 import { createHub, type Reader } from '../../query/streams/hub.js';
@@ -13,7 +13,6 @@ import { messageSchemas } from '../../query/streams/message-fields.js';
 import { openWebSocket } from '../../query/streams/open-web-socket.js';
 import { createStreams } from '../../query/streams/streams.js';
 import { createPlaces } from '../../query/places.js';
-import { createTurns } from '../../query/turns.js';
 import { testDatabase } from '../support/postgres.js';
 import { textsIn } from '../support/frames.js';
 import { appendOutcomes, logOf, projectTo, randomOutcomes } from '../support/projected.js';
@@ -62,7 +61,7 @@ describe('query: streams of random histories', () => {
       const hub = createHub({ log, onError: (error) => { throw error; } });
       const texts: string[] = [];
       const reader = collector(texts);
-      const parts: CatchUpParts = { hub, log, db, turns: createTurns(1), opening: createTurns(2) };
+      const parts = catchUpParts({ hub, log, db });
       const { first, deliveries, leave } = await beginAt(parts, { ...wanted, signal: SIGNAL }, reader);
       if (first !== undefined) reader.take(first);
       for await (const delivery of deliveries) reader.take(delivery);
@@ -138,14 +137,15 @@ describe('query: streams of random histories', () => {
     it('go on from the log to what comes, wherever a reader joins', async () => {
       const growing = await logOf(outcomes.slice(0, LENGTH / 2));
       const hub = createHub({ log: growing, onError: (error) => { throw error; } });
-      const parts: CatchUpParts = { hub, log: growing, db, turns: createTurns(1), opening: createTurns(2) };
+      const parts = catchUpParts({ hub, log: growing, db });
       const readers: { readonly from: number; readonly own: readonly Channel[]; readonly texts: string[]; leave(): void }[] = [];
       for (let end = LENGTH / 2; end < LENGTH; end += 7) {
         const from = end % 2 === 0 ? end - 1 - end % 31 : -1;
         const own = channels.filter((_, i) => (i + end) % 3 !== 0);
         const texts: string[] = [];
         const reader = collector(texts);
-        const { deliveries, leave } = await beginAt(parts, { channels: own, from, signal: SIGNAL }, reader);
+        const { first, deliveries, leave } = await beginAt(parts, { channels: own, from, signal: SIGNAL }, reader);
+        if (first !== undefined) reader.take(first);
         const read = (async () => { for await (const delivery of deliveries) reader.take(delivery); })();
         // While the reader comes nearer, the log grows.
         await appendOutcomes(growing, outcomes.slice(end, end + 7));
@@ -162,6 +162,32 @@ describe('query: streams of random histories', () => {
       await hub.close();
     });
     const pending: Promise<void>[] = [];
+
+    it('are the same for who comes back while the hub has them, which asks nobody', async () => {
+      const growing = await logOf(outcomes.slice(0, LENGTH / 2));
+      const hub = createHub({ log: growing, onError: (error) => { throw error; } });
+      const parts = catchUpParts({ hub, log: growing, db });
+      const first = await beginAt(parts, { channels, from: -1, signal: SIGNAL }, collector([]));
+      for await (const { messages: some } of first.deliveries) assert.ok(some.length > 0);
+      await appendOutcomes(growing, outcomes.slice(LENGTH / 2));
+      await hub.reached(LENGTH - 1, 10_000);
+      const nobody = { rows: () => assert.fail(), position: () => assert.fail(), waitForPosition: () => assert.fail() };
+      for (let from = LENGTH / 2 - 1; from < LENGTH; from += SEEDS > 2 ? 1 : 3) {
+        const own = channels.filter((_, i) => (i + from) % 3 !== 0);
+        const names = new Set(own.map(({ name }) => name));
+        const texts: string[] = [];
+        const reader = collector(texts);
+        const back = await beginAt({ ...parts, db: nobody }, { channels: own, from, signal: SIGNAL }, reader);
+        if (back.first !== undefined) reader.take(back.first);
+        assert.deepEqual(withoutMore(texts), all.filter((text) => {
+          const { channel, position } = JSON.parse(text) as Told;
+          return names.has(channel) && position > from;
+        }), `after ${from}`);
+        back.leave();
+      }
+      first.leave();
+      await hub.close();
+    });
 
     it('say with each message whether the position has another one', async () => {
       const told = (await messages({ channels, from: -1 })).map((text) => JSON.parse(text) as Told);

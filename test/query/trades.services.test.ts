@@ -67,8 +67,7 @@ describe('query: trades', () => {
     await models.insert('markets', { number: 3, resolved: true, winning_outcome: 1 });
     await models.insert('redemptions', { position: 5 }, { position: 9, market_id: bytes32(3), payout: String(2n ** 64n) },
       { position: 7, market_id: bytes32(2) }, { position: 8, user_address: address(2) });
-    await models.advance(10);
-    await models.advance(9, 'redemptions');
+    await models.advance(9);
     const older = `{"marketId":"${marketId}","marketQuestion":"Question 1?","payout":100,"winningOutcome":null,"timestamp":1700000005,"txHash":"${bytes32(90)}"}`;
     const newer = `{"marketId":"${bytes32(3)}","marketQuestion":"Question 3?","payout":18446744073709551616,"winningOutcome":1,`
       + `"timestamp":1700000009,"txHash":"${bytes32(90)}"}`;

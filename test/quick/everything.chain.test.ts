@@ -1,6 +1,7 @@
 /** Everything that there is for markets, on a quick market: orders, settlement, what readers see, failures, the end, and redemption. */
 import assert from 'node:assert/strict';
 import { Interface } from 'ethers';
+import { shownText } from '../../engine/records/market-text.js';
 import { ONE, assertPositionsAreBalances, caughtUp, eventually, settled } from '../support/exchange-on-chain.js';
 import { alice, bob, cancelHeaders, carol, lower, signedBody, type Fields, type Placed } from '../harness/exchange.js';
 import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
@@ -35,7 +36,8 @@ describe('a quick market and everything that there is for markets', function () 
     const { status, cancelReason } = await read(`/api/v1/orders/${orderHash}`);
     return [status, cancelReason];
   };
-  const question = ({ asset, startTime, endTime }: QuickMarket) => `${asset} up or down, ${startTime} to ${endTime}?`;
+  const question = (market: QuickMarket) => (
+    shownText({ question: `${market.asset} up or down, ${market.startTime} to ${market.endTime}?`, description: '', quick: market }).question);
 
   it('is not among the standard markets, and there before it starts', async () => {
     last = await caughtUp(scene.exchange, scene.node);

@@ -8,7 +8,7 @@ import { createEngine } from '../../engine/run/engine.js';
 import type { RandomCommands } from '../support/random-commands.js';
 import { createReferenceEngine } from './engine.js';
 
-export interface Answer {
+export interface EngineAnswer {
   readonly outcome: CommandOutcome;
   readonly text: string;
   readonly digest: string;
@@ -16,7 +16,7 @@ export interface Answer {
 
 /** An engine as the tests drive it: `data` are the command's recorded bytes. */
 export interface ComparedEngine {
-  step(command: Command, data: Uint8Array): Answer;
+  step(command: Command, data: Uint8Array): EngineAnswer;
 }
 
 /** The real engine. */
@@ -31,7 +31,7 @@ export const engines: Readonly<Record<string, () => ComparedEngine>> = {
 };
 
 /** A pair in lockstep: gives each command to both, and returns their common answer. */
-export function createLockstep(expected: ComparedEngine, actual: ComparedEngine): (command: Command) => Answer {
+export function createLockstep(expected: ComparedEngine, actual: ComparedEngine): (command: Command) => EngineAnswer {
   let position = 0;
   return (command) => {
     const data = encodeCommand(command);
@@ -48,7 +48,7 @@ export function createLockstep(expected: ComparedEngine, actual: ComparedEngine)
 }
 
 /** One line an event, the recorded text too if it says something else, and the digest. */
-function readable({ outcome, text, digest }: Answer): string {
+function readable({ outcome, text, digest }: EngineAnswer): string {
   const lines = [`at ${outcome.at}`, ...outcome.events.map((event) => JSON.stringify(event))];
   if (!isDeepStrictEqual(JSON.parse(text), outcome)) lines.push(`but the text is ${text}`);
   return [...lines, digest].join('\n');

@@ -30,8 +30,13 @@ export function referenceCandles(outcomes: readonly CommandOutcome[]): Record<st
       first_fill: String(fills[0]!.fill), last_fill: String(fills.at(-1)!.fill),
     };
   });
+  return rows.sort(byText);
+}
+
+/** The order of `readTables`. */
+function byText(a: object, b: object): number {
   const text = (row: object) => `(${Object.values(row).join()})`;
-  return rows.sort((a, b) => text(a) < text(b) ? -1 : 1);
+  return text(a) < text(b) ? -1 : 1;
 }
 
 /** Of histories whose orders and positions are all in the one market `market`. */
@@ -39,6 +44,9 @@ export function derivedRows(market: string, outcomes: readonly CommandOutcome[],
   const markets = outcomes.flatMap(({ events }, n) => events.flatMap((event) => event.type === 'MarketOpened' ? [{ ...event, openedAt: n }] : []));
   const chains = markets.map(({ marketId, chainId }) => ({ market_id: marketId, chain_id: String(chainId) }));
   const positions = rows['positions'] ?? [];
+  const trades = rows['trades'] ?? [];
+  const isAnnounced = ({ tx_hash, number }: Record<string, unknown>) => (
+    (rows['submissions'] ?? []).some((submission) => submission['tx_hash'] === tx_hash && submission['fill'] === number));
   const holders = positions.filter((each) => [each['yes_shares'], each['no_shares']].some((shares) => BigInt(shares as string) > 0n));
   return {
     order_markets: chains,
@@ -47,6 +55,13 @@ export function derivedRows(market: string, outcomes: readonly CommandOutcome[],
     chain_volumes: [...new Set(markets.map(({ chainId }) => chainId))].map((chain) => ({ chain_id: String(chain), volume: '0', trades: '0' })),
     market_holders: positions.length === 0 ? [] : [{ market_id: market, holders: String(holders.length) }],
     candles: referenceCandles(outcomes),
+    open_orders: (rows['orders'] ?? []).filter(({ status }) => status === 0).map(({ trader, number, chain_id }) => ({ trader, number, chain_id })).sort(byText),
+    unsettled_trades: trades.filter(({ settlement }) => settlement === 0 || settlement === 1)
+      .map(({ number, market_id, buyer, seller }) => ({ number, market_id, buyer, seller })),
+    failed_trades: trades.filter(({ settlement }) => settlement === 3)
+      .map(({ settled_at_ms, settled_position, number }) => ({ settled_at_ms, settled_position, number })),
+    unannounced_settlements: trades.filter((trade) => (trade['settlement'] as number) >= 2 && !isAnnounced(trade))
+      .map(({ tx_hash, number }) => ({ tx_hash, fill: number })),
     ...channelRows(outcomes),
   };
 }

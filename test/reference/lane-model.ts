@@ -4,8 +4,8 @@ import { freshFees, type Fees } from '../../command/lane/fees.js';
 import {
   answered, decide, replaced, opened, type BroadcastAnswer, type OpenTransaction, type OpenTransactionPolicy, type LaneTransaction, type View,
 } from '../../command/lane/open-transactions.js';
-import { decideNonces, isDoubtful, NO_MEMORY, type NonceMemory, type NoncePolicy, type Places } from '../../command/lane/nonces.js';
-import type { Ending, HeldRequest } from '../../command/lane/requests.js';
+import { decideNonces, isDoubtful, NO_MEMORY, type NonceMemory, type NoncePolicy, type FreeNonces } from '../../command/lane/nonces.js';
+import type { TransactionEnding, HeldRequest } from '../../command/lane/requests.js';
 
 export type LaneModelEvent
   = | { readonly kind: 'mine'; readonly fullness: number; readonly baseFee: bigint }
@@ -130,7 +130,7 @@ export class LaneModel {
     this.blocks = [...this.blocks.slice(0, this.blocks.length - depth), ...Array.from({ length: depth }, () => [])];
   }
 
-  private send(places: Places): void {
+  private send(places: FreeNonces): void {
     if (places.kind === 'none') return;
     const numbers = this.waiting.splice(0, places.kind === 'fill' ? places.nonces.length : places.count);
     const nonces = places.kind === 'fill' ? places.nonces : numbers.map((_, i) => places.first + i);
@@ -143,7 +143,7 @@ export class LaneModel {
     }
   }
 
-  private end(nonce: number, ending: Ending): void {
+  private end(nonce: number, ending: TransactionEnding): void {
     const { transaction } = this.openTransactions.find((open) => open.transaction.nonce === nonce)!;
     this.openTransactions = this.openTransactions.filter((open) => open.transaction.nonce !== nonce);
     const number = numberOf(transaction);

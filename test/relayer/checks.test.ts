@@ -139,7 +139,8 @@ describe('relayer: checks', () => {
       return [200, txHash];
     } catch (error) {
       assert.ok(error instanceof RequestError, String(error));
-      const { status, body: text } = relayerErrors.answer(error);
+      const { status, body: text, headers } = relayerErrors.answer(error);
+      assert.equal(headers['X-Error-Code'], error.code);
       const answer = JSON.parse(text) as { success: boolean; error: string };
       assert.deepEqual(Object.keys(answer), ['success', 'error']);
       return [status, answer.error];
@@ -181,12 +182,21 @@ describe('relayer: checks', () => {
         });
       }
 
-      it('takes v as 0 or 1, hex in capital letters, numbers as text, and fields that are not known', async () => {
+      it('takes v as 0 or 1, hex in capital letters, and numbers as text', async () => {
         const body = validBody(action, scene);
         const part = signed(body);
-        Object.assign(body, { chainId: '137', anything: 1 });
+        Object.assign(body, { chainId: '137' });
         Object.assign(part, { v: Number(part['v']) - 27, r: `0x${String(part['r']).slice(2).toUpperCase()}` });
         assert.equal((await answerTo(action, body))[0], 200);
+      });
+
+      it('is refused with a field that is not known, in the body or in an item', async () => {
+        for (const partOf of [(whole: Json) => whole, signed]) {
+          const body = validBody(action, scene);
+          Object.assign(partOf(body), { anything: 1 });
+          assertAnswer(await answerTo(action, body), [400, 'Invalid request body']);
+        }
+        assert.deepEqual(scene.sent, []);
       });
 
       describe('of an account that delegates to a contract', () => {

@@ -20,8 +20,10 @@ export const NEEDS: readonly Need[] = [
   { name: 'Chromium', support: 'support/chromium.ts', script: '.ci/chromium', variable: 'CHROMIUM' },
   { name: 'Java and Maven', support: 'support/kafka-broker.ts', script: '.ci/java' },
   { name: 'Python', support: 'support/python-auditor.ts', script: '.ci/python', variable: 'PYTHON' },
+  { name: 'Python for the client', support: 'support/python-client.ts', script: '.ci/python-client', variable: 'CLIENT_PYTHON' },
   { name: 'Halmos and Slither', support: 'support/provers.ts', script: '.ci/provers', variable: 'PROVERS' },
   { name: 'go-ethereum', support: 'support/geth.ts', script: '.ci/geth', variable: 'GETH' },
+  { name: 'the client\'s packages', support: 'support/client-packages.ts', script: '.ci/client.mjs' },
 ];
 
 /** A need that cannot be met here. */

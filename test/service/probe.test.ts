@@ -1,7 +1,7 @@
 /** Probes: one question for many who ask, and an answer in time whatever the database does. */
 import assert from 'node:assert/strict';
 import { joined } from '../../engine/waiting.js';
-import { createProbe } from '../../service/status/conditions.js';
+import { createProbe } from '../../service/status/probe.js';
 
 function scene(timeoutMs = 1_000) {
   const set = { nowMs: 0, asked: 0, answer: (): Promise<string> => Promise.resolve('yes') };

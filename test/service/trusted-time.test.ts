@@ -1,6 +1,6 @@
 /** The trusted time: what it makes of drift, jumps, sleep and wrong clocks. Times are in seconds after the start in the tables. */
 import assert from 'node:assert/strict';
-import { clockDoubts, follow, spanText, timeAt, trustFrom, type ClockReading } from '../../service/machine/clock.js';
+import { clockDoubts, follow, spanText, timeAt, trustFrom, type ClockReading } from '../../service/machine/trusted-time.js';
 
 const START_MS = 1_800_000_000_000;
 const BOUNDS = { maxJumpMs: 10_000, acceptAfterMs: 600_000 };

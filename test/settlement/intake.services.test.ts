@@ -9,7 +9,7 @@ import { createHistory, digestAt, marketIn, spokenFeed } from '../support/feed-h
 import { appendAll, newRecord } from '../support/log-records.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { runSql } from '../support/sql.js';
-import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import { startProxyTo, type UrlProxy } from '../support/proxies.js';
 import { describeIntake } from './intake-contract.js';
 import { createIntakes, logOf, shown, shows, type RunningIntake } from './running-intake.js';
 import { until } from '../support/until.js';
@@ -175,21 +175,15 @@ insert into settlement.partitions select n, n, 9, 0 from generate_series(0, 7) a
   });
 
   describe('faults', () => {
-    let proxy: TcpProxy;
-    let through: string;
-    beforeEach(async () => {
-      const target = new URL(url);
-      proxy = await startTcpProxy({ host: target.hostname, port: Number(target.port) });
-      target.port = String(proxy.port);
-      through = target.href;
-    });
+    let proxy: UrlProxy;
+    beforeEach(async () => { proxy = await startProxyTo(url); });
     afterEach(() => proxy.close());
 
     for (const fate of ['cut', 'lose-reply'] as const) {
       it(`a connection that ends at the write of a batch (${fate}) loses nothing and doubles nothing`, async () => {
         const feed = spokenFeed();
         const history = createHistory();
-        const running = await start(feed, { to: through });
+        const running = await start(feed, { to: proxy.url });
         feed.say([history.opened(red), history.opened(blue), history.matched(red), history.matched(red)]);
         await shows(running, { watermark: 2, fills: [0, 1], nextBlock: 0 });
         const slow = history.matched(blue);
@@ -218,7 +212,7 @@ insert into settlement.partitions select n, n, 9, 0 from generate_series(0, 7) a
     it('a database that goes away and comes back: what was shown stays, nothing is asked meanwhile, and it goes on', async () => {
       const feed = spokenFeed();
       const history = createHistory();
-      const running = await start(feed, { to: through });
+      const running = await start(feed, { to: proxy.url });
       feed.say([history.opened(red), history.matched(red)]);
       await shows(running, { watermark: 1, fills: [0], nextBlock: 0 });
       const store = await running.intake.held(AbortSignal.timeout(60_000));
@@ -237,7 +231,7 @@ insert into settlement.partitions select n, n, 9, 0 from generate_series(0, 7) a
 
     it('who stands by after a problem has none, and no position that another one has left behind; what is wrong then is told', async () => {
       const [feed, history] = [spokenFeed(), createHistory()];
-      const running = await start(feed, { to: through });
+      const running = await start(feed, { to: proxy.url });
       feed.say([history.opened(red), history.matched(red)], 2);
       await shows(running, { watermark: 1, fills: [0], nextBlock: 0 });
       proxy.refuse();

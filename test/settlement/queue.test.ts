@@ -1,11 +1,11 @@
 /** Which fills are settled next: sequences of what happens to fills, and the requests that the worker makes. Time is what the test says. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import type { Ending } from '../../command/lane/requests.js';
+import type { TransactionEnding } from '../../command/lane/requests.js';
 import { QUEUE_RULES } from '../../command/settlement/rules.js';
 import { SENT, ended, mined, story, type SceneRequest } from './settling-scene.js';
 
 const MIN_10 = 600_000;
-const lost: Ending = { kind: 'lost' };
+const lost: TransactionEnding = { kind: 'lost' };
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
 describe('settlement: queue: when a batch is due', () => {
@@ -76,7 +76,7 @@ describe('settlement: queue: when a batch is due', () => {
 });
 
 describe('settlement: queue: in a request', () => {
-  const endings: [string, { ending: Ending; passedAt: number }][] = [
+  const endings: [string, { ending: TransactionEnding; passedAt: number }][] = [
     ['a transaction that settled nothing', { ending: mined(10), passedAt: 11 }],
     ['a transaction that reverted', { ending: mined(10, false), passedAt: 11 }],
     ['a transaction whose nonce another one used', { ending: lost, passedAt: 0 }],

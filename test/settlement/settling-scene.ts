@@ -1,7 +1,7 @@
 /** A settlement worker over the queue in memory, with a lane that takes, refuses and ends requests when the test says so. */
 import { ok } from 'node:assert/strict';
 import {
-  OutboxUnavailable, type Ending, type LaneRequest, type PublishedLaneState, type LaneUser, type RequestStatus, type TrackedRequest,
+  OutboxUnavailable, type TransactionEnding, type LaneRequest, type PublishedLaneState, type LaneUser, type RequestStatus, type TrackedRequest,
 } from '../../command/lane/requests.js';
 import type { QueueRules } from '../../command/settlement/rules.js';
 import { SettlementWorker, type Held, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
@@ -21,8 +21,8 @@ const PERMIT = { nonce: '0', value: '1', deadline: '1900000000', v: 27 as const,
 const TICK = encodeCommand(newCommand('AdvanceClock', { at: 0 }));
 const never = new AbortController().signal;
 
-export const mined = (block: number, succeeded = true): Ending => ({ kind: 'mined', txHash: bytes32('tx'), block, succeeded });
-export const ended = (ending: Ending): RequestStatus => ({ kind: 'ended', ending });
+export const mined = (block: number, succeeded = true): TransactionEnding => ({ kind: 'mined', txHash: bytes32('tx'), block, succeeded });
+export const ended = (ending: TransactionEnding): RequestStatus => ({ kind: 'ended', ending });
 export const SENT: RequestStatus = { kind: 'sent' };
 
 /** A request that the worker has asked. */

@@ -1,12 +1,12 @@
 /** The settlement worker under random events: no fill is in two requests, none is forgotten, and all settle in the end. */
 import { deepEqual, ok } from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Ending } from '../../command/lane/requests.js';
+import type { TransactionEnding } from '../../command/lane/requests.js';
 import { SettlementWorker, type Held } from '../../command/settlement/settlement-worker.js';
 import { SENT, ended, mined, setScene, type SceneRequest } from './settling-scene.js';
 
 const never = new AbortController().signal;
-const lost: Ending = { kind: 'lost' };
+const lost: TransactionEnding = { kind: 'lost' };
 
 interface Step { readonly kind: 'match' | 'send' | 'unasked' | 'refused' | 'orderMissing' | 'settled' | 'reverted' | 'starved' | 'lost' | 'restart'; readonly n: number }
 

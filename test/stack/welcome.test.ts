@@ -20,14 +20,15 @@ const marketsOn = (chainId: number, count: number): WelcomeMarket[] => (
 function textOf(environment: Record<string, string>, facts: Partial<Welcome> = {}): string {
   const config = parseConfig(environment);
   return welcomeText({
-    url: `http://127.0.0.1:${config.port}`, config, roles: config.roles, chains: [dev], devRpcUrl: 'http://127.0.0.1:8545', markets: marketsOn(31_337, 2), ...facts,
+    url: `http://127.0.0.1:${config.port}`, config, roles: config.roles, chains: [dev], devRpcUrl: 'http://127.0.0.1:8545', givesFunds: true,
+    markets: marketsOn(31_337, 2), ...facts,
   });
 }
 
 const FILE = { CHAINS: 'conf/chains.json' };
-const NONE: Partial<Welcome> = { chains: [], devRpcUrl: undefined };
-const one: Partial<Welcome> = { chains: [polygon], devRpcUrl: undefined, markets: marketsOn(137, 12) };
-const two: Partial<Welcome> = { chains: [polygon, amoy], devRpcUrl: undefined, markets: [...marketsOn(137, 1), ...marketsOn(80_002, 2)] };
+const NONE: Partial<Welcome> = { chains: [], devRpcUrl: undefined, givesFunds: false };
+const one: Partial<Welcome> = { chains: [polygon], devRpcUrl: undefined, givesFunds: false, markets: marketsOn(137, 12) };
+const two: Partial<Welcome> = { ...one, chains: [polygon, amoy], markets: [...marketsOn(137, 1), ...marketsOn(80_002, 2)] };
 
 describe('service: the welcome', () => {
   const cases: readonly (readonly [string, string, readonly (string | RegExp)[], RegExp])[] = [
@@ -39,7 +40,9 @@ describe('service: the welcome', () => {
       '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
       'CANCEL_AUTH=open: anybody on this machine can cancel any order',
       /EXPOSURE_CHECK=false: .*accepted too.*\n.*end as failed trades.*Set EXPOSURE_CHECK=true to refuse such orders/,
-      'Will it rain on day 1?', 'http://127.0.0.1:8080/docs', '\n  npm run demo -- http://127.0.0.1:8080 ', 'two wallets without gas',
+      'Test money for any other wallet: 10000 test USDC and 1 ether.\n  curl http://127.0.0.1:8080/api/v1/dev/funds -H ',
+      'cancels the other orders of its\n  wallet that need the same asset', 'Will it rain on day 1?', 'http://127.0.0.1:8080/docs',
+      '\n  npm run demo -- http://127.0.0.1:8080 ', 'two wallets without gas',
     ], /REAL MONEY|No chain|Only these roles|CANCEL_AUTH=required\)/],
     ['another DATA_DIR', textOf({ DATA_DIR: '/data/second' }), ['  DATA_DIR=/data/second npm run demo -- http://127.0.0.1:8080 '], /--token/],
     ['another PORT', textOf({ PORT: '9000' }), [
@@ -88,7 +91,10 @@ describe('service: the welcome', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const parts = { url, config: parseConfig({}), chains: [{ chain: { ...dev, publicRpcUrl: 'http://127.0.0.1:7' } }] };
     assert.match(await welcome({ ...parts, dev: { rpcUrl: 'http://127.0.0.1:8545' } }) ?? '', /JSON-RPC at http:\/\/127\.0\.0\.1:8545.*Will it rain on day 0/s);
-    assert.match(await welcome({ ...parts, dev: undefined }) ?? '', /JSON-RPC at http:\/\/127\.0\.0\.1:7\./, 'the chain of the stack that it has joined');
+    assert.match(await welcome({ ...parts, dev: { rpcUrl: 'http://127.0.0.1:8545' } }) ?? '', /dev\/funds/);
+    const joined = await welcome({ ...parts, dev: undefined }) ?? '';
+    assert.match(joined, /JSON-RPC at http:\/\/127\.0\.0\.1:7\./, 'the chain of the stack that it has joined');
+    assert.doesNotMatch(joined, /dev\/funds/, 'which that stack alone fills');
     caughtUp = false;
     assert.equal(await welcome({ ...parts, dev: undefined }), undefined);
     await new Promise((resolve) => { server.close(resolve).closeAllConnections(); });

@@ -17,7 +17,7 @@ const table: StateTable<Part> = {
     alerts: [
       { name: 'High', severity: 'critical', when: { above: 5 }, forS: 60, means: 'The part {key} of {process} is at {value}.', todo: 'Look.', selfLogged: ({ told }) => told === true },
       { name: 'None', severity: 'warning', when: { promql: 'max(exchange_part) == 0' }, forS: 0, means: 'There is none.', todo: 'Start one.' },
-      { name: 'Low', severity: 'warning', when: { below: -1e6 }, forS: 0, means: '{value:bytes}, {value:duration} {other}', todo: 'Wait.' },
+      { name: 'Low', severity: 'warning', when: { below: -1e6 }, forS: 0, means: '{value:bytes}, {value:duration}, {value:percent} {other}', todo: 'Wait.' },
     ],
   }],
 };
@@ -60,6 +60,6 @@ describe('service: alerts', () => {
   });
 
   it('have amounts in their units', async () => {
-    assert.deepEqual(await saidOf([[0, { key: 'a', value: -2e6 }]]), ['0 alert: -2 MB, -2000000 s  Wait.']);
+    assert.deepEqual(await saidOf([[0, { key: 'a', value: -2e6 }]]), ['0 alert: -2 MB, -2000000 s, -200000000 %  Wait.']);
   });
 });

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import type { Report } from '../../engine/report.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
-import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
+import type { SettlementWorkerStatus } from '../../command/settlement/settlement-worker.js';
 import { reading } from '../../engine/state-table.js';
 import { createIndexerState, indexerState, type IndexerState, type IndexerStateParts } from '../../command/indexer/role-state.js';
 import {
   createSettlementState, settlementState, type SettlementState, type SettlementStateParts,
 } from '../../command/settlement/role-state.js';
 import { createAlerts } from '../../service/status/alerts.js';
+import { followed, settled } from '../support/chain-states.js';
 
 type ChainState = IndexerState & SettlementState;
 
@@ -19,7 +20,7 @@ const following: IndexerStatus = {
   lookedAtMs: START_MS + 7_000,
   failures: 0, lastError: undefined, stopped: undefined,
 };
-const settling: SettlementStatus = {
+const settling: SettlementWorkerStatus = {
   transactions: 1, inHand: 3, limited: 0, slow: false, holds: true, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000,
 };
 
@@ -37,10 +38,7 @@ describe('service: a chain\'s status', () => {
     };
   }
 
-  const wellAt9s: ChainState = {
-    chainId: 5, finalBlock: 17, lagBlocks: 2, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 2, waitingFills: 4,
-    sentFills: 3, oldestWaitingS: 59, settlementProblem: null, stopped: null, resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
-  };
+  const wellAt9s: ChainState = { ...followed, ...settled, lagBlocks: 2, sinceLookS: 2, waitingFills: 4, sentFills: 3, oldestWaitingS: 59 };
 
   it('is that of its indexer and its settlement', async () => {
     assert.deepEqual(await statusOf({})(9_000), wellAt9s);
@@ -66,11 +64,7 @@ describe('service: a chain\'s status', () => {
     const never = statusOf({
       indexer: () => undefined, settlement: () => undefined, waiting: () => Promise.resolve(waiting), startAttempts: () => ({ failures: 2, lastError: 'no node answers' }),
     });
-    const unreached: ChainState = {
-      chainId: 5, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, failures: 2, lastError: 'no node answers', sinceLookS: 0, waitingFills: 0,
-      sentFills: 0, oldestWaitingS: null, settlementProblem: null, stopped: null, resolutionProblem: null, contradictedMarkets: 0,
-      anchorsPassedOver: 0,
-    };
+    const unreached: ChainState = { ...followed, ...settled, finalBlock: null, reachable: false, failures: 2, lastError: 'no node answers' };
     assert.deepEqual(await never(0), unreached);
     waiting = 2;
     assert.deepEqual(await never(10_000), { ...unreached, sinceLookS: 10, waitingFills: 2, oldestWaitingS: 0 });
@@ -101,10 +95,7 @@ describe('service: a chain\'s status', () => {
 });
 
 describe('service: a chain\'s alerts', () => {
-  const well: ChainState = {
-    chainId: 5, finalBlock: 17, lagBlocks: 0, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 0, waitingFills: 4,
-    sentFills: 0, oldestWaitingS: null, settlementProblem: null, stopped: null, resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
-  };
+  const well: ChainState = { ...followed, ...settled, waitingFills: 4 };
   const away = (changes: Partial<ChainState> = {}): ChainState => ({ ...well, reachable: false, failures: 9, lastError: 'nobody answers', ...changes });
 
   /** What is said while the states come, each with the seconds that have passed until then. */

@@ -8,13 +8,11 @@ import { readModelsState } from '../../query/role-state.js';
 import { settlementState, type SettlementState } from '../../command/settlement/role-state.js';
 import { databaseState, diskState } from '../../service/status/process-state.js';
 import { readinessAnswer, startingReasons } from '../../service/status/readiness.js';
+import { followed, settled } from '../support/chain-states.js';
 
 const engine = { position: 10, logLength: 10, standby: false };
-const indexing: IndexerState = {
-  chainId: 5, finalBlock: 17, lagBlocks: 2, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 2, stopped: null,
-  resolutionProblem: null, contradictedMarkets: 0, anchorsPassedOver: 0,
-};
-const settling: SettlementState = { chainId: 5, waitingFills: 4, sentFills: 3, oldestWaitingS: 59, settlementProblem: null };
+const indexing: IndexerState = { ...followed, lagBlocks: 2, sinceLookS: 2 };
+const settling: SettlementState = { ...settled, waitingFills: 4, sentFills: 3, oldestWaitingS: 59 };
 
 async function answer(readings: readonly Reading[], { reasons = [] }: { reasons?: readonly string[] } = {}) {
   const { status, body } = await readinessAnswer({ roles: ['engine'], reasons, readings });

@@ -9,12 +9,18 @@ export function channelRows(outcomes: readonly CommandOutcome[]): Rows {
   const fold = createChannels();
   for (const channel of channelsOf(namesIn(outcomes))) fold.add(channel, emptyOpening(channel));
   const rows = new Map<string, { readonly table: string; readonly row: Record<string, unknown> }>();
+  const placed = new Set<string>();
   for (const [n, outcome] of outcomes.entries()) {
     for (const { channel, text } of fold.fold(n, outcome).map((message) => ({ channel: message.channel, text: message.json(false) }))) {
       const [kind = '', key] = channel.split(':');
       const position = String(n);
       switch (kind) {
-        case 'orders': rows.set(`${channel},${n})`, { table: 'order_messages', row: { trader: key, position } }); break;
+        case 'orders': {
+          const { type } = JSON.parse(text) as { readonly type: string };
+          if (type === 'accepted') placed.add(`${channel},${n})`);
+          rows.set(`${channel},${n})`, { table: 'order_messages', row: { trader: key, position } });
+          break;
+        }
         case 'trades': rows.set(`${channel},${n})`, { table: 'trade_messages', row: { market_id: key, position } }); break;
         case 'markets': rows.set(`${channel},${n})`, { table: 'market_messages', row: { position } }); break;
         case 'prices': {
@@ -26,6 +32,8 @@ export function channelRows(outcomes: readonly CommandOutcome[]): Rows {
       }
     }
   }
+  // Where the trader placed an order, the orders say so.
+  for (const key of placed) rows.delete(key);
   const sorted = [...rows].sort(([a], [b]) => a < b ? -1 : 1).map(([, each]) => each);
   const of = (table: string) => sorted.filter((each) => each.table === table).map(({ row }) => row);
   return Object.fromEntries(['order_messages', 'trade_messages', 'market_messages', 'price_messages'].map((table) => [table, of(table)]));

@@ -6,7 +6,7 @@ import { Signature, TypedDataEncoder, ZeroAddress } from 'ethers';
 import { cancelTypes, orderTypes, permitTypes } from '../../command/signing/typed-data.js';
 import type { CrashChain, CrashTrader, Means } from './crash-chain.js';
 import { extent } from './extent.js';
-import type { Answer, WalletRequest } from './gasless-wallet.js';
+import type { WalletAnswer, WalletRequest } from './gasless-wallet.js';
 import { createRandom } from './random-commands.js';
 import { until } from './until.js';
 
@@ -17,7 +17,7 @@ export interface DeliveryParts {
   /** Where the service is at present, or will be. */
   readonly url: () => Promise<string>;
   /** Is told every answer, also those after which the request is sent again. */
-  readonly answered?: ((asked: WalletRequest, answer: Answer) => void) | undefined;
+  readonly answered?: ((asked: WalletRequest, answer: WalletAnswer) => void) | undefined;
 }
 
 export function crashDelivery({ url, answered }: DeliveryParts) {
@@ -26,7 +26,7 @@ export function crashDelivery({ url, answered }: DeliveryParts) {
   return {
     /** How many were sent again because the service died before it answered. */
     repeats: () => repeats,
-    deliver(asked: WalletRequest): Promise<Answer> {
+    deliver(asked: WalletRequest): Promise<WalletAnswer> {
       return until(`an answer to ${asked.method} ${asked.path} that is not 503`, async () => {
         try {
           const answer = await ask(agent, await url(), asked);
@@ -44,7 +44,7 @@ export function crashDelivery({ url, answered }: DeliveryParts) {
 }
 
 /** By node's own client: fetch hides which errors are the connection's. */
-function ask(agent: Agent, url: string, { method, path, body, headers }: WalletRequest): Promise<Answer> {
+function ask(agent: Agent, url: string, { method, path, body, headers }: WalletRequest): Promise<WalletAnswer> {
   return new Promise((resolve, reject) => {
     const sized = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
     const sent = request(url + path, { agent, method, headers: { ...sized, ...headers } }, (response) => {
@@ -122,7 +122,7 @@ export function crashTraders(parts: CrashTradersParts): CrashTraders {
   let recent: SignedOrder | undefined;
   let nonce = 0;
 
-  async function place(signed: SignedOrder): Promise<Answer> {
+  async function place(signed: SignedOrder): Promise<WalletAnswer> {
     const answer = await deliver({ method: 'POST', path: '/api/v1/orders', body: signed.body });
     if (answer.status !== 200) return answer;
     equal(bodyOf(answer)['orderHash'], signed.orderHash);
@@ -174,16 +174,16 @@ export function crashTraders(parts: CrashTradersParts): CrashTraders {
   };
 }
 
-function bodyOf({ body }: Answer): Readonly<Record<string, unknown>> {
+function bodyOf({ body }: WalletAnswer): Readonly<Record<string, unknown>> {
   return body as Readonly<Record<string, unknown>>;
 }
 
-function toldBy(answer: Answer): Acknowledged {
+function toldBy(answer: WalletAnswer): Acknowledged {
   const { orderHash, matches } = bodyOf(answer);
   return { orderHash: orderHash as string, matches: matches as number, position: Number(answer.headers.get('x-log-position')) };
 }
 
-function refusalOf(answer: Answer, expected: readonly string[]): string {
+function refusalOf(answer: WalletAnswer, expected: readonly string[]): string {
   const { code } = bodyOf(answer);
   if (typeof code !== 'string' || !expected.includes(code)) throw new Error(`answered with ${answer.status}: ${JSON.stringify(answer.body)}`);
   return code;

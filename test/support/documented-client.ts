@@ -54,6 +54,7 @@ export function documentedClient(url: string): DocumentedClient {
       const problem = JSON.parse(text) as { status: number; code: ClientErrorCode };
       assertValid(errorValidator(endpoint), problem, what);
       assert.equal(problem.status, response.status, what);
+      assert.equal(response.headers.get('X-Error-Code'), problem.code, what);
       assert.ok(errorsOf(endpoint).includes(problem.code), `${endpoint.id} does not document ${what}`);
     }
     const position = response.headers.get('X-Log-Position');

@@ -10,7 +10,8 @@ import type { SettlementState } from '../../command/settlement/role-state.js';
 import {
   MAX_UINT256, deployedChain, type ContractsChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket,
 } from './deployed-chain.js';
-import type { ExchangeStack, Fields } from '../harness/exchange.js';
+import { exchangeStack, type ExchangeStack, type Fields } from '../harness/exchange.js';
+import { startProxyTo } from './proxies.js';
 import { until } from './until.js';
 
 /** A whole share, and a unit of collateral. */
@@ -36,6 +37,15 @@ export async function withSettler<Chain extends ContractsChain>(node: Chain): Pr
       chain: node.chain, rpcUrls: [node.url], operatorKey: settler.privateKey, pollMs: 50, stalledAfterMs: Infinity, ...changes,
     }),
   };
+}
+
+/** An exchange with two markets, which reaches its chain through a proxy. */
+export async function exchangeBehindProxy(options: DeployedChainOptions = {}) {
+  const node = await tradedChain(options);
+  const rain = await node.createMarket({ question: 'Will it rain?' });
+  const sun = await node.createMarket({ question: 'Will the sun shine?' });
+  const proxy = await startProxyTo(node.url);
+  return { node, proxy, rain, sun, exchange: await exchangeStack({}, [node.configured({ rpcUrls: [proxy.url] })]) };
 }
 
 /** A chain as a process with all roles shows it. */

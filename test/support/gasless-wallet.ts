@@ -20,14 +20,14 @@ export interface WalletRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Answer {
+export interface WalletAnswer {
   readonly status: number;
   readonly headers: Headers;
   /** Of JSON. */
   readonly body: unknown;
 }
 
-export interface RelayAnswer extends Answer {
+export interface RelayAnswer extends WalletAnswer {
   readonly body: {
     readonly success: boolean; readonly tx_hash?: string; readonly txHash?: string; readonly status?: string; readonly error?: string;
   };
@@ -47,7 +47,7 @@ export async function bearerToken(databaseUrl: string, scopes: readonly Scope[] 
 
 export interface GaslessClientParts {
   readonly token: string;
-  readonly ask: (asked: WalletRequest) => Promise<Answer>;
+  readonly ask: (asked: WalletRequest) => Promise<WalletAnswer>;
   /** ConfigChain of each message that is signed. */
   readonly signed?: (message: SignedMessage) => void;
 }
@@ -69,7 +69,7 @@ export function gaslessClient({ url, token }: { readonly url: string; readonly t
   return gaslessClientBy({ token, ask: (asked) => askAt(url, asked) });
 }
 
-async function askAt(url: string, { path, ...asked }: WalletRequest): Promise<Answer> {
+async function askAt(url: string, { path, ...asked }: WalletRequest): Promise<WalletAnswer> {
   const response = await fetch(url + path, asked);
   return { status: response.status, headers: response.headers, body: await response.json() };
 }

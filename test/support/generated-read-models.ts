@@ -4,7 +4,7 @@ import { projections } from '../../projections/catalogue.js';
 import { openSession } from '../../projections/database.js';
 import { tableNames } from '../../projections/projection.js';
 import { createReadModels, grantReader, READ_MODELS } from '../../projections/schema.js';
-import { DERIVE } from './derived-rows.js';
+import { DERIVE } from './derived-tables.js';
 
 export interface Size {
   readonly markets: number;
@@ -44,7 +44,7 @@ export async function generateReadModels(url: string, size: Size): Promise<void>
     for (const { name } of indexes) await client.query(`drop index ${name}`);
     for (const statement of [...statementsFor(size), ...DERIVE]) await client.query(statement);
     for (const { definition } of indexes) await client.query(definition);
-    await client.query(`update projection set position = 1000000000, at_ms = ${NEWEST_MS}`);
+    await client.query(`update checkpoint set position = 1000000000, at_ms = ${NEWEST_MS}`);
     await client.query('vacuum analyze');
   } finally {
     await client.end();

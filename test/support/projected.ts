@@ -199,21 +199,12 @@ export function startWorker(options: Omit<RunOptions, 'projections' | 'report'> 
 export async function readTables(url: string, projections: readonly Projection[] = catalogue, schema = 'read_models'): Promise<Rows> {
   return await onDatabase(url, async (client) => {
     const rows: Rows = {};
-    for (const table of ['projection', ...projections.flatMap(tableNames)]) {
-      const source = table === 'projection' ? checkpointsIn(schema) : `${schema}.${table}`;
-      const result = await client.query<Record<string, unknown>>(`select * from ${source} as t order by t::text collate "C"`);
+    for (const table of ['projection', 'checkpoint', ...projections.flatMap(tableNames)]) {
+      const result = await client.query<Record<string, unknown>>(`select * from ${schema}.${table} as t order by t::text collate "C"`);
       rows[table] = result.rows.map((row) => Object.fromEntries(Object.entries(row).map(([column, value]) => [
         column, Buffer.isBuffer(value) ? `0x${value.toString('hex')}` : value,
       ])));
     }
     return rows;
   });
-}
-
-/** SQL: how far each projection is, whether by its own row or by that of all that are equally far. */
-function checkpointsIn(schema: string): string {
-  const level = (column: string) => `case when own.position is null then level.${column} else own.${column} end as ${column}`;
-  return `(
-    select own.name, own.version, ${level('position')}, ${level('at_ms')}
-    from ${schema}.projection own left join ${schema}.projection level on level.name = '*' where own.name <> '*')`;
 }

@@ -102,6 +102,19 @@ export async function startTcpProxy(target: { host: string; port: number }, port
   return proxy;
 }
 
+export interface UrlProxy extends TcpProxy {
+  /** The server's URL, through the proxy. */
+  readonly url: string;
+}
+
+/** A proxy to the server of this URL. */
+export async function startProxyTo(url: string): Promise<UrlProxy> {
+  const through = new URL(url);
+  const proxy = await startTcpProxy({ host: through.hostname, port: Number(through.port) });
+  through.host = `127.0.0.1:${proxy.port}`;
+  return Object.assign(proxy, { url: through.href });
+}
+
 /** What happens to the connections as a whole. */
 function network(sockets: ReadonlySet<Socket>, state: { refusing: boolean; frozen: boolean }) {
   const cut = (): void => { for (const socket of sockets) socket.destroy(); };

@@ -1,7 +1,7 @@
 /** Seeded command histories that lead an engine into corners: few traders, few prices, everything repeated or late. */
 import { createHash } from 'node:crypto';
 import type { CommandOutcome } from '../../engine/records/codec.js';
-import type { CancelOrder, Command, FailFill, OpenMarket, Permit, PlaceOrder } from '../../engine/records/commands.js';
+import type { CancelOrder, Command, FailFill, OpenMarket, OrderPermit, PlaceOrder } from '../../engine/records/commands.js';
 import { BUY, SELL, type Culprit, type FailureReason } from '../../engine/records/fields.js';
 import { newCommand } from './commands.js';
 
@@ -199,7 +199,7 @@ function freshOrder(memory: Memory): PlaceOrder {
     outcome: below(2) === 0 ? 0 : 1, price: 500_000, size: '1', nonce: String(1_000 + issued), expiration: '0',
     signature: signature(issued),
   });
-  const permit: Permit = { nonce: UINT64_MAX, value: String(2n ** 256n - 1n), deadline: '1', v: 27, r: txHash(1), s: txHash(2) };
+  const permit: OrderPermit = { nonce: UINT64_MAX, value: String(2n ** 256n - 1n), deadline: '1', v: 27, r: txHash(1), s: txHash(2) };
   return once(50) ? { ...order, permit } : order;
 }
 

@@ -4,7 +4,7 @@ import { projections } from '../../projections/catalogue.js';
 import { tableNames } from '../../projections/projection.js';
 import { READ_MODELS } from '../../projections/schema.js';
 import { openReadModels, type Database } from '../../query/database.js';
-import { DERIVE } from './derived-rows.js';
+import { DERIVE } from './derived-tables.js';
 import { exchangeDatabase } from './postgres.js';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -21,9 +21,9 @@ export interface ReadModels {
   insert(table: Table, ...rows: Row[]): Promise<void>;
   /** Fills the tables that follow from others, after `run` has changed those. */
   derive(): Promise<void>;
-  /** Sets the checkpoint of every projection, or of one, and the time of its last outcome. */
-  advance(position: number, projection?: string, atMs?: number): Promise<void>;
-  /** Removes every row and puts every checkpoint to 0. */
+  /** Sets the checkpoint, and the time of the last outcome before it. */
+  advance(position: number, atMs?: number): Promise<void>;
+  /** Removes every row and puts the checkpoint to 0. */
   clear(): Promise<void>;
   /** Runs a statement as the writer. */
   run(sql: string, values?: unknown[]): Promise<pg.QueryResult>;
@@ -52,7 +52,7 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
   }),
   reductions: (n) => ({ order_number: 1, position: 100 + n, size: 50, reduced: 10, at_ms: 1_700_000_000_000 + 1_000 * n }),
   levels: () => ({ market_id: bytes32(1), outcome: 0, side: 0, price: 500_000, size: 100 }),
-  books: () => ({ market_id: bytes32(1), first_position: 0, updated_at_ms: 1_700_000_000_999 }),
+  books: () => ({ market_id: bytes32(1), first_position: 0, updated_at_ms: 1_700_000_000_999, changes_to_levels: 1_024, changes: '0x' }),
   trades: (n) => ({
     number: n, market_id: bytes32(1), outcome: 0, price: 500_000, size: 100, cost: 50, taker_side: 0, maker_number: 1,
     taker_number: 2, buyer: address(1), seller: address(2), position: 100 + n, at_ms: 1_700_000_000_000 + 1_000 * n,
@@ -99,7 +99,8 @@ export async function readModels(): Promise<ReadModels> {
   const run = (sql: string, values: unknown[] = []) => writer.query(sql, values);
   const clear = async () => {
     await writer.query(`truncate projection, ${projections.flatMap(tableNames).join(', ')}`);
-    await writer.query('insert into projection select name, 1, 0 from unnest($1::text[]) name', [projections.map(({ name }) => name)]);
+    await writer.query('insert into projection select name, 1 from unnest($1::text[]) name', [projections.map(({ name }) => name)]);
+    await writer.query('update checkpoint set position = 0, at_ms = 0');
   };
   const derive = async () => { await writer.query(DERIVE.join('; ')); };
   await clear();
@@ -114,8 +115,8 @@ export async function readModels(): Promise<ReadModels> {
       }
       await derive();
     },
-    advance: async (position, projection, atMs = 0) => {
-      await writer.query('update projection set position = $1, at_ms = $3 where $2::text is null or name = $2', [position, projection ?? null, atMs]);
+    advance: async (position, atMs = 0) => {
+      await writer.query('update checkpoint set position = $1, at_ms = $2', [position, atMs]);
       await writer.query(`select pg_notify('read_models', $1)`, [String(position)]);
     },
     close: async () => {

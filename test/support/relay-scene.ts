@@ -6,7 +6,7 @@ import type { RelayNote } from '../../command/relayer/note.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type Relay, type Relayed } from '../../command/relayer/relayer.js';
 import type { CheckedRequest, EndedRelay, RelaySender } from '../../command/relayer/sender.js';
-import { prepareAction, type Message } from '../../command/signing/action-digest.js';
+import { prepareAction, type ActionMessage } from '../../command/signing/action-digest.js';
 import { createKeccak256 } from '../../command/signing/typed-data.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
@@ -167,7 +167,7 @@ export async function relayScene() {
   return {
     state, sent, lacks,
     /** A signature of a message, with the nonce that is due, or another one. */
-    sign(name: SignedActionName, message: Message, { nonceOf, counter = state.counter, by = owner }: SignOptions = {}) {
+    sign(name: SignedActionName, message: ActionMessage, { nonceOf, counter = state.counter, by = owner }: SignOptions = {}) {
       const { contract } = signedActions[name];
       const nonce = nonceOf === undefined ? counter : nonceKey(nonceOf) * 2n ** 64n + counter;
       const { r, s, v } = by.signingKey.sign(prepareAction(keccak256, signedActions[name], domains[contract]!)({ ...message, nonce }));
@@ -220,7 +220,7 @@ interface BodyOptions extends Omit<SignOptions, 'nonceOf'> {
 /** A body with which nothing is wrong; every value of its own, so that a test may change it. */
 export function validBody(action: RelayAction, scene: RelayScene, asked: BodyOptions = {}): Json {
   const { deadline = BigInt(NOW_S + 3_600), bond = BOND, ...options } = asked;
-  const sign = (name: SignedActionName, message: Message, nonceOf?: string): Json => (
+  const sign = (name: SignedActionName, message: ActionMessage, nonceOf?: string): Json => (
     { ...scene.sign(name, { ...message, deadline }, { ...options, ...nonceOf === undefined ? {} : { nonceOf } }).fields });
   const address = lowerCase(owner);
   const { settlement: operator, collateral: collateralToken, oracleResolver } = contracts;

@@ -24,6 +24,8 @@ export async function traderReads(exchange: ExchangeStack, { marketId, sent, pos
 
 const SHARE = 1_000_000;
 
+interface SignedAction { readonly types: Record<string, TypedDataField[]> }
+
 /** Compares every answer as a whole. Resolves with the log position of the last request. */
 export async function controlOrders(exchange: ExchangeStack): Promise<number> {
   const { signing: { domain } } = exchange;
@@ -34,9 +36,10 @@ export async function controlOrders(exchange: ExchangeStack): Promise<number> {
   }));
   const dave = new Wallet(id('exchange: dave'));
   const deadline = Math.floor(Date.now() / 1_000) + 600;
-  const { orderTypes } = await exchange.get('/api/v1/config') as { orderTypes: Record<string, TypedDataField[]> };
+  const { chains: [chain] } = await exchange.get('/api/v1/config') as { chains: { signedActions: Record<string, SignedAction> }[] };
+  const types = Object.assign({}, ...Object.values(chain!.signedActions).map((each) => each.types)) as SignedAction['types'];
   const post = async (path: string, body: object) => exchange.request('POST', path, { body: JSON.stringify(body) });
-  const sign = (type: string, message: object) => dave.signTypedData(domain, { [type]: orderTypes[type]! }, message);
+  const sign = (type: string, message: object) => dave.signTypedData(domain, { [type]: types[type]! }, message);
   const signed = async (type: string, message: object) => ({ ...message, signature: await sign(type, message) });
   const bodies = await Promise.all([1, 2, 3].map((nonce) => signedBody(exchange.signing, dave, { marketId: market, nonce, price: 1_000 * nonce })));
   const batch = await post('/api/v1/orders/batch', { orders: bodies.map((body) => JSON.parse(body) as object) });

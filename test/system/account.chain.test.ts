@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
 import { MAX_UINT256, type DeployedMarket } from '../support/deployed-chain.js';
-import { ONE, caughtUp, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, carol, cancelHeaders, exchangeStack, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
-import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import { ONE, caughtUp, exchangeBehindProxy, settled, type TradedChain } from '../support/exchange-on-chain.js';
+import { alice, bob, carol, cancelHeaders, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
+import type { TcpProxy } from '../support/proxies.js';
 
 describe('the exchange on a chain: an account', function () {
   this.timeout(120_000);
@@ -13,14 +13,7 @@ describe('the exchange on a chain: an account', function () {
   let exchange: ExchangeStack;
   let rain: DeployedMarket, sun: DeployedMarket;
 
-  before(async () => {
-    node = await tradedChain();
-    rain = await node.createMarket({ question: 'Will it rain?' });
-    sun = await node.createMarket({ question: 'Will the sun shine?' });
-    const { hostname: host, port } = new URL(node.url);
-    proxy = await startTcpProxy({ host, port: Number(port) });
-    exchange = await exchangeStack({}, [node.configured({ rpcUrls: [`http://127.0.0.1:${proxy.port}`] })]);
-  });
+  before(async () => { ({ node, proxy, rain, sun, exchange } = await exchangeBehindProxy()); });
   after(async () => {
     await exchange.close();
     await proxy.close();

@@ -5,12 +5,12 @@ import {
 } from '../support/exchange-on-chain.js';
 import { alice, bob, exchangeStack, type ExchangeStack, type Fields, type Placed } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
-import { startTcpProxy, answering, startRpcProxy, type TcpProxy, type RpcProxy } from '../support/proxies.js';
+import { answering, startProxyTo, startRpcProxy, type RpcProxy, type UrlProxy } from '../support/proxies.js';
 
 describe('the exchange and a chain that fails', function () {
   this.timeout(120_000);
   let node: TradedChain;
-  let line: TcpProxy;
+  let line: UrlProxy;
   let exchange: ExchangeStack;
   let rain: DeployedMarket;
   let last: number;
@@ -21,8 +21,7 @@ describe('the exchange and a chain that fails', function () {
     await node.equip(alice, { usdc: BigInt(1_000 * ONE), shares: BigInt(1_000 * ONE), market: rain });
     await node.equip(bob, { usdc: BigInt(1_000 * ONE), shares: BigInt(1_000 * ONE), market: rain });
     await node.rpc('evm_mine');
-    const { hostname: host, port } = new URL(node.url);
-    line = await startTcpProxy({ host, port: Number(port) });
+    line = await startProxyTo(node.url);
     exchange = await exchangeStack({}, [overLine()]);
   });
   after(async () => {
@@ -31,7 +30,7 @@ describe('the exchange and a chain that fails', function () {
     await node.stop();
   });
 
-  const overLine = () => node.configured({ rpcUrls: [`http://127.0.0.1:${line.port}`] });
+  const overLine = () => node.configured({ rpcUrls: [line.url] });
   const place = (wallet: typeof alice, fields: Fields): Promise<Placed> =>
     exchange.place(wallet, { marketId: rain.marketId, price: 500_000, size: ONE, ...fields });
   const trade = async (): Promise<void> => {

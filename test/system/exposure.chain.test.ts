@@ -1,10 +1,10 @@
 /** Orders against what their traders have on the chain, at the whole exchange: what is counted, to the unit, and a chain that cannot be asked. */
 import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
-import { ONE, caughtUp, eventsOf, eventually, permitOf, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, carol, exchangeStack, signedBody, type ExchangeStack, type Fields, type Placed } from '../harness/exchange.js';
+import { ONE, caughtUp, eventsOf, eventually, exchangeBehindProxy, permitOf, settled, type TradedChain } from '../support/exchange-on-chain.js';
+import { alice, bob, carol, signedBody, type ExchangeStack, type Fields, type Placed } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
-import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import type { TcpProxy } from '../support/proxies.js';
 
 const walletOf = (name: string) => new Wallet(id(`exchange exposure: ${name}`));
 
@@ -16,14 +16,7 @@ describe('the exchange on a chain: exposure', function () {
   let rain: DeployedMarket, sun: DeployedMarket;
   let nonce = 1_000_000;
 
-  before(async () => {
-    node = await tradedChain({ chain: { exposureCheck: true } });
-    rain = await node.createMarket({ question: 'Will it rain?' });
-    sun = await node.createMarket({ question: 'Will the sun shine?' });
-    const { hostname: host, port } = new URL(node.url);
-    proxy = await startTcpProxy({ host, port: Number(port) });
-    exchange = await exchangeStack({}, [node.configured({ rpcUrls: [`http://127.0.0.1:${proxy.port}`] })]);
-  });
+  before(async () => { ({ node, proxy, rain, sun, exchange } = await exchangeBehindProxy({ chain: { exposureCheck: true } })); });
   after(async () => {
     await exchange.close();
     await proxy.close();

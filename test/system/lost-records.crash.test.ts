@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Wallet, id } from 'ethers';
 import { BAD_CONFIGURATION } from '../../service/exit-codes.js';
-import { signedBody, type Signing } from '../harness/exchange.js';
+import { signedBody, signingOf, type SigningConfig } from '../harness/exchange.js';
 import { exchangeDatabase } from '../support/postgres.js';
 import { onDatabase } from '../support/sql.js';
 import { startReplicatedPostgres } from '../support/replicated-postgres.js';
@@ -16,11 +16,6 @@ import { spawnService, type SpawnedService } from '../support/service-process.js
 import { until, within } from '../support/until.js';
 
 const LOST = /the log has lost records: its store has \d+ (commands|outcomes) and had \d+, so positions? [\w ]+ gone; stop every process/;
-
-interface Config {
-  readonly chains: readonly { readonly orderDomain: Signing['domain'] }[];
-  readonly orderTypes: Signing['types'];
-}
 
 interface Answer {
   readonly status: number;
@@ -44,7 +39,7 @@ describe('a log that loses records', function () {
 
   /** Orders of one trader per side, each with its own nonce; the markets come from a process with the role `query`. */
   async function tradersAt(url: string, queryUrl = url) {
-    const { chains, orderTypes } = await (await fetch(`${url}/api/v1/config`)).json() as Config;
+    const config = await (await fetch(`${url}/api/v1/config`)).json() as SigningConfig;
     const marketId = await until('there is a market', async () => {
       const { markets } = await (await fetch(`${queryUrl}/api/v1/markets`)).json() as { markets: { id: string }[] };
       return markets[0]?.id;
@@ -52,7 +47,7 @@ describe('a log that loses records', function () {
     const wallets = ['buyer', 'seller'].map((name) => new Wallet(id(`lost records: ${name}`)));
     return async (side: 'buy' | 'sell', price: number, size: number): Promise<Answer> => {
       const number = side === 'buy' ? 0 : 1;
-      const body = await signedBody({ domain: chains[0]!.orderDomain, types: orderTypes }, wallets[number]!, {
+      const body = await signedBody(signingOf(config), wallets[number]!, {
         marketId, nonce: ++nonce, side: number, price, size,
       });
       const response = await fetch(`${url}/api/v1/orders`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });

@@ -9,15 +9,20 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet, id } from 'ethers';
 import ts from 'typescript';
+import { docsPage } from '../../service/http/docs.js';
 import { developmentAccounts } from '../../stack/chain/dev-contracts.js';
 import { newCommand } from '../support/commands.js';
 import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
+import { startShell } from '../support/shell.js';
+import { runPython } from '../support/python-client.js';
 import { until } from '../support/until.js';
+import { once } from '../support/wire.js';
 
 const run = promisify(execFile);
 const PACKAGES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
 /** What stands between the outputs of two blocks. */
 const NEXT = '--- next block ---';
+const LANGUAGES = ['bash', 'typescript', 'python'];
 const trader = new Wallet(id('exchange: quick start'));
 
 interface Order { readonly orderHash: string; readonly price: number; readonly remainingSize: number }
@@ -33,9 +38,8 @@ describe('exchange: the quick start', function () {
     await expiredMarket();
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-quick-start-'));
     await symlink(PACKAGES, join(directory, 'node_modules'));
-    await writeFile(join(directory, 'package.json'), '{"type":"module"}');
     page = await (await fetch(`${exchange.url}/docs/`)).text();
-    settings = { PATH: process.env['PATH'] ?? '', HOME: directory, EXCHANGE_URL: exchange.url, PRIVATE_KEY: trader.privateKey };
+    settings = { PATH: process.env['PATH'] ?? '', HOME: directory, PRIVATE_KEY: trader.privateKey };
   });
   after(async () => {
     await exchange.close();
@@ -65,17 +69,32 @@ describe('exchange: the quick start', function () {
     return exchange.get(`/api/v1/orders/${orderHash}`, position - 1);
   };
 
-  it('opens the page, before the endpoints, with every step in both languages', () => {
+  it('opens the page, before the endpoints, with every step in each language', () => {
     assert.ok(page.indexOf('Quick start') < page.indexOf('id="swagger-ui"'));
     assert.deepEqual([...page.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title), [
       '1. Get the configuration', '2. Sign an order', '3. Place it', '4. Read your own write', '5. Cancel it with a signature',
     ]);
-    assert.deepEqual(['bash', 'typescript'].map((language) => blocksOf(language).length), [5, 5]);
+    assert.deepEqual(LANGUAGES.map((language) => blocksOf(language).length), [5, 5, 5]);
+  });
+
+  it('uses the address at which it is served, unless that is not one', async () => {
+    for (const language of LANGUAGES) {
+      assert.ok(blocksOf(language)[0]!.includes(exchange.url), language);
+      assert.ok(!blocksOf(language).join('').includes('127.0.0.1:8080'), language);
+    }
+    const { port } = new URL(exchange.url);
+    const as = async (host: string, headers = {}) => (await once(Number(port), 'GET', '/docs/', { headers: { Host: host, ...headers } })).body;
+    assert.match(await as('exchange.example', { 'X-Forwarded-Proto': 'https' }), /:-http:\/\/exchange\.example}/, 'a client\'s word is no proxy\'s');
+    for (const host of ['a"b', '$(id)', 'a/b', '<b>', '`id`', '\'', '127.0.0.1:123456']) assert.match(await as(host), /:-http:\/\/127\.0\.0\.1:8080}/, host);
+    const shell = await startShell({ app: { pages: { '/docs': docsPage('/openapi.json', 1) } } });
+    const proxied = await once(shell.port, 'GET', '/docs/', { headers: { 'Host': 'exchange.example', 'X-Forwarded-Proto': 'https' } });
+    await shell.stop();
+    assert.match(proxied.body, /:-https:\/\/exchange\.example}/);
   });
 
   it('signs, without a key of one\'s own, with one that the development stack has funded', () => {
-    const keys = ['bash', 'typescript'].flatMap((language) => blocksOf(language)[1]!.match(/0x[0-9a-f]{64}/g) ?? []);
-    assert.deepEqual(keys, [developmentAccounts()[0]!.privateKey, developmentAccounts()[0]!.privateKey]);
+    const keys = LANGUAGES.flatMap((language) => blocksOf(language)[1]!.match(/0x[0-9a-f]{64}/g) ?? []);
+    assert.deepEqual(keys, LANGUAGES.map(() => developmentAccounts()[0]!.privateKey));
   });
 
   it('works in bash with curl, block by block', async () => {
@@ -92,7 +111,7 @@ describe('exchange: the quick start', function () {
 
   it('works in TypeScript, block by block, and its types are right', async () => {
     const source = blocksOf('typescript').map((code) => `${code}\nconsole.log('${NEXT}');\n`).join('');
-    const file = join(directory, 'quick-start.ts');
+    const file = join(directory, 'quick-start.mts');
     await writeFile(file, source);
     assert.deepEqual(faultsOf(file), []);
     await writeFile(join(directory, 'quick-start.mjs'), ts.transpileModule(source, { compilerOptions, fileName: 'quick-start.mts' }).outputText);
@@ -103,6 +122,17 @@ describe('exchange: the quick start', function () {
     assert.match(cancelled!, /status: 'cancelled'/);
     const { status, cancelReason } = await orderOf(placed!);
     assert.deepEqual([status, cancelReason], ['cancelled', 'user']);
+  });
+
+  it('works in Python with the client, block by block', async () => {
+    const source = blocksOf('python').map((code) => `${code}\nprint("${NEXT}")\n`).join('');
+    const { code, output } = await runPython(['-W', 'error::DeprecationWarning', '-'], { input: source, environment: settings });
+    assert.equal(code, 0, output);
+    const [, , placed, read, cancelled] = output.split(NEXT).map((each) => each.trim());
+    assert.match(placed!, /^0x[0-9a-f]{64}$/);
+    assert.match(read!, new RegExp(`'orderHash': '${placed}'`));
+    assert.match(cancelled!, /'status': 'cancelled'/);
+    assert.equal((await orderOf(placed!))['trader'], trader.address.toLowerCase());
   });
 
   describe('the commands of docs/laptop.md about prices and quick markets', () => {

@@ -104,7 +104,7 @@ describe('a rolling restart under load', function () {
   });
 
   async function read(signal: AbortSignal): Promise<void> {
-    const paths = ['/api/v1/markets', `/api/v1/orders?trader=${chain.traders[0]!.address}&marketId=${chain.markets[0]!.marketId}`, '/api/v1/config', '/api/v1/platform/stats'];
+    const paths = ['/api/v1/markets', `/api/v1/orders?trader=${chain.traders[0]!.address}&market=${chain.markets[0]!.marketId}`, '/api/v1/config', '/api/v1/platform/stats'];
     for (; !signal.aborted; reads++) {
       const path = paths[reads % paths.length]!;
       const answer = await fetch(`${url}${path}`);

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Wallet, id, type TypedDataDomain } from 'ethers';
+import { Wallet, id } from 'ethers';
 import type pg from 'pg';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
@@ -16,7 +16,7 @@ import { createLogger } from '../../service/logger.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import type { Urls } from '../../service/process/shared-parts.js';
 import { documentedClient, type DocumentedClient } from '../support/documented-client.js';
-import { signedBody, type ListedMarket, type Signing } from '../harness/exchange.js';
+import { signedBody, signingOf, type ListedMarket, type SigningConfig } from '../harness/exchange.js';
 import { newRecord, take } from '../support/log-records.js';
 import { WITHOUT_FSYNC } from '../support/postgres.js';
 import { onDatabase } from '../support/sql.js';
@@ -63,9 +63,9 @@ describe('an exchange with a standby', function () {
 
   /** Places one more order, through the primary. Returns its position. */
   async function place(): Promise<number> {
-    const { chains: [chain], orderTypes } = await exchange.get('/api/v1/config') as { chains: { orderDomain: TypedDataDomain }[]; orderTypes: Signing['types'] };
+    const config = await exchange.get('/api/v1/config') as unknown as SigningConfig;
     const { markets: [market] } = await exchange.get('/api/v1/markets', 1) as { markets: ListedMarket[] };
-    const body = await signedBody({ domain: chain!.orderDomain, types: orderTypes }, trader, { marketId: market!.id, nonce: ++orders });
+    const body = await signedBody(signingOf(config), trader, { marketId: market!.id, nonce: ++orders });
     const { status, position, text } = await exchange.request('POST', '/api/v1/orders', { body });
     assert.equal(status, 200, text);
     return position;

@@ -1,6 +1,7 @@
 /** The examples of the pages for traders, run as they stand there, against the whole exchange. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +15,10 @@ const PACKAGES = fileURLToPath(new URL('../../../node_modules', import.meta.url)
 /** What stands between the outputs of two blocks. */
 const NEXT = '--- next block ---';
 const trader = new Wallet(id('exchange: a page for traders'));
+
+/** Of the vector in docs/signing.md, which its programs read. */
+const VECTOR = /```json\n([^]*?)```/.exec(readFileSync('docs/signing.md', 'utf8'))![1]!;
+const { digest: DIGEST, signature: SIGNATURE } = JSON.parse(VECTOR) as { digest: string; signature: string };
 
 /** By page: what the block under each heading prints. */
 const PAGES: Readonly<Record<string, readonly (readonly [heading: string, printed: readonly string[]])[]>> = {
@@ -39,6 +44,10 @@ const PAGES: Readonly<Record<string, readonly (readonly [heading: string, printe
     ['What an order would do', ['true 1000000 3000000 600000 1000000', 'false invalid_price']],
     ['An account', ['unknown_chain']],
     ['Whether orders are taken', ['open null 0']],
+  ],
+  signing: [
+    ['TypeScript', [DIGEST, SIGNATURE]],
+    ['Nonces', ['5 true']],
   ],
   streams: [
     ['A book kept from the stream', ['0']],
@@ -66,6 +75,7 @@ for (const [page, expected] of Object.entries(PAGES)) {
       directory = await mkdtemp(join(tmpdir(), `prediction-exchange-${page}-page-`));
       await symlink(PACKAGES, join(directory, 'node_modules'));
       await writeFile(join(directory, 'package.json'), '{"type":"module"}');
+      await writeFile(join(directory, 'vector.json'), VECTOR);
       blocks = blocksOf(await readFile(`docs/${page}.md`, 'utf8'));
     });
     after(async () => {

@@ -6,13 +6,13 @@ import {
 } from '../support/exchange-on-chain.js';
 import { alice, bob, exchangeStack, lower, signedBody, type ExchangeStack, type Fields } from '../harness/exchange.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
-import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import { startProxyTo, type UrlProxy } from '../support/proxies.js';
 
 describe('the exchange on two chains', function () {
   this.timeout(120_000);
   let main: TradedChain, side: TradedChain;
   let rain: DeployedMarket, snow: DeployedMarket;
-  let proxy: TcpProxy;
+  let proxy: UrlProxy;
   let exchange: ExchangeStack;
   let last: number;
 
@@ -27,9 +27,8 @@ describe('the exchange on two chains', function () {
     await main.equip(bob, { shares: BigInt(10 * ONE), market: rain });
     await side.equip(alice, { usdc: BigInt(2 * ONE) });
     await side.equip(bob, { shares: BigInt(4 * ONE), market: snow });
-    const { hostname: host, port } = new URL(side.url);
-    proxy = await startTcpProxy({ host, port: Number(port) });
-    exchange = await exchangeStack({}, [main.configured(), side.configured({ rpcUrls: [`http://127.0.0.1:${proxy.port}`] })]);
+    proxy = await startProxyTo(side.url);
+    exchange = await exchangeStack({}, [main.configured(), side.configured({ rpcUrls: [proxy.url] })]);
   });
   after(async () => {
     await exchange.close();

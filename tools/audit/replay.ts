@@ -1,6 +1,8 @@
 /** Replays a history from its source: every record through its checks, in bounded memory, with checkpoints on the way. */
 import type { QuickDecision } from '../../command/indexer/checks/chain-resolution.js';
-import type { CancelAfter, CancelAll, CancelOrder, CancelOrders, Command, ReduceOrder, SyncPosition } from '../../engine/records/commands.js';
+import {
+  commandSchemas, type CancelAfter, type CancelAll, type CancelOrder, type CancelOrders, type Command, type ReduceOrder, type SyncPosition,
+} from '../../engine/records/commands.js';
 import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import type { Restored } from '../../engine/run/snapshot.js';
@@ -183,16 +185,15 @@ function considerSync(command: SyncPosition, position: number, { view, parts, ow
 /** What only a chain can tell must name the chain's event, where the chain is compared. */
 function refuseUntold({ command, step: { position, outcome } }: CheckedRecord, { view, parts }: Following): void {
   const [event] = outcome.events;
-  if (event === undefined || event.type === 'CommandRejected' || !TOLD_BY_CHAINS.includes(command.kind)) return;
+  if (event === undefined || event.type === 'CommandRejected' || !isToldByChains(command)) return;
   const chainId = 'chainId' in command ? command.chainId : 'marketId' in event ? view.market(event.marketId)?.chainId : undefined;
   if (chainId !== undefined && parts.chainOf(chainId) !== undefined) throw new Differs(untold({ position, command, event, chainId }));
 }
 
-/** The kinds of command with which the indexer records the contracts' events. A cancel may also come from its trader. */
-const TOLD_BY_CHAINS: readonly Command['kind'][] = [
-  'OpenMarket', 'CancelOrdersBelow', 'SettleFill', 'FailFill', 'RecordTransfer', 'RecordRedemption', 'RecordProposal', 'RecordDispute',
-  'RecordRejection', 'ResolveMarket', 'HalveMarket', 'PassOverAnchor',
-];
+/** Whether the indexer records contract events with such commands. A cancel may also come from its trader. */
+function isToldByChains({ kind }: Command): boolean {
+  return 'fact' in commandSchemas[kind].properties;
+}
 
 function untold({ position, command, event, chainId }: {
   readonly position: number; readonly command: Command; readonly event: Event; readonly chainId: number;

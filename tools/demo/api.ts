@@ -122,7 +122,7 @@ export function createApi(base: string) {
         marketId, trader: wallet.address, side, outcome: 0, price, size, nonce: nonce++, expiration: serverTime + 3_600,
         makerFeeRecipient: `0x${'0'.repeat(40)}`,
       };
-      const signature = await wallet.signTypedData(chain.orderDomain, { Order: orderTypes.Order }, fields);
+      const signature = await wallet.signTypedData(chain.orderDomain, orderTypes, fields);
       const { body, headers } = await post<Omit<ApiPlacedOrder, 'position'>>('/api/v1/orders', {
         order: fields, signature, ...(permit === undefined ? {} : { permitSignature: permitFields(permit) }),
       });

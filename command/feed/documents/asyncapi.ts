@@ -6,7 +6,7 @@ import { BYTES32 } from '../../../engine/records/hex.js';
 import { RETENTION_MS, SIGNED_TOPIC_NAME, TOPIC_NAME } from '../kafka/topic-shape.js';
 import { PARTITIONS } from '../messages.js';
 import { encodedExamples, type EncodedExample } from './examples.js';
-import { MESSAGE_NAMES, MESSAGE_TYPES, SIGNED_NAMES, plainSchema, publishedMessages, titleOf, type MessageName } from './schemas.js';
+import { MESSAGE_NAMES, MESSAGE_TYPES, SIGNED_NAMES, plainSchema, publishedMessages, type MessageName } from './schemas.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -114,8 +114,8 @@ function message(name: MessageName, { partition, seq, headers: exampleHeaders, v
   const { properties, description } = publishedMessages[name];
   const headers = { ...HEADERS, ...'fill' in properties ? FILL_HEADER : {} };
   return {
-    name, title: titleOf(name), summary: description, contentType: 'application/json',
-    headers: { type: 'object', required: Object.keys(headers), properties: headers },
+    name, title: name, summary: description, contentType: 'application/json',
+    headers: { title: `${name}Headers`, type: 'object', required: Object.keys(headers), properties: headers },
     payload: { $ref: `#/components/schemas/${name}` },
     bindings: {
       kafka: {

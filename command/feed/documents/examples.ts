@@ -56,7 +56,7 @@ export function encodedExamples(): Readonly<Record<MessageName, EncodedExample>>
   const messages = exampleMessages();
   const orders = new Map(COMMANDS.flatMap((command, number): [number, PlaceOrder][] => command.kind === 'PlaceOrder' ? [[number, command]] : []));
   return Object.fromEntries(MESSAGE_NAMES.map((name) => {
-    const type = name === 'FillMatched.v2' ? 'FillMatched' : name;
+    const type = name === 'FillMatchedV2' ? 'FillMatched' : name;
     const example = messages.find(({ message }) => message.type === type);
     if (example === undefined) throw new Error(`the history of the examples has no ${type}: let its commands cause one`);
     const { partition, seq } = example;

@@ -10,13 +10,13 @@ type Json = Readonly<Record<string, unknown>>;
 export type MessageType = keyof typeof messageSchemas;
 export const MESSAGE_TYPES = Object.keys(messageSchemas) as MessageType[];
 
-/** Every published version of every message, by its name in the documents. */
-export const publishedMessages = { ...messageSchemas, 'FillMatched.v2': SignedFillMatched } as const;
+/** Every published version of every message, by its name in the documents, by which generators name its class. */
+export const publishedMessages = { ...messageSchemas, FillMatchedV2: SignedFillMatched } as const;
 export type MessageName = keyof typeof publishedMessages;
 export const MESSAGE_NAMES = Object.keys(publishedMessages) as MessageName[];
 
 /** The messages of `fills.v2`. */
-export const SIGNED_NAMES: readonly MessageName[] = MESSAGE_TYPES.map((type) => type === 'FillMatched' ? 'FillMatched.v2' : type);
+export const SIGNED_NAMES: readonly MessageName[] = MESSAGE_TYPES.map((type) => type === 'FillMatched' ? 'FillMatchedV2' : type);
 
 /**
  * A format of our own as a pattern, since other validators do not know the format. The greatest value is in the
@@ -29,12 +29,6 @@ function headOf(name: MessageName): { readonly type: MessageType; readonly versi
   return { type: type.const, version: v.const };
 }
 
-/** As `FillMatched, version 2`. */
-export function titleOf(name: MessageName): string {
-  const { type, version } = headOf(name);
-  return `${type}, version ${version}`;
-}
-
 /** The file name of a message's schema. */
 export function schemaFile(name: MessageName): string {
   const { type, version } = headOf(name);
@@ -45,7 +39,7 @@ export function schemaFile(name: MessageName): string {
 export function plainSchema(name: MessageName): Json {
   const schema = JSON.stringify(publishedMessages[name]);
   const { description, ...rest } = JSON.parse(schema, (_key, value: unknown) => withEnum(withPattern(value))) as Json;
-  return { title: titleOf(name), description, ...rest };
+  return { title: name, description, ...rest };
 }
 
 /** A message's schema as a document of its own. The id is a name, not an address. */

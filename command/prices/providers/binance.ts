@@ -6,7 +6,7 @@ import { BadMessage, decimalE8, jsonObject, listOf, objectOf, positive, shown, t
 import type { PriceSource } from '../price-source.js';
 import { ProviderFailure } from './failure.js';
 import { openAccess } from './request.js';
-import type { StreamMessage } from './standing-stream.js';
+import type { SourceMessage } from './standing-stream.js';
 import { createStreamedSource, type ProviderOptions } from './streamed-source.js';
 import { webSocketTransport } from './websocket.js';
 
@@ -54,7 +54,7 @@ function laterThan(startMs: number, openMs: unknown): number {
   return lastMs;
 }
 
-function tickerOf({ text }: StreamMessage, assetOf: ReadonlyMap<string, string>): Observation[] {
+function tickerOf({ text }: SourceMessage, assetOf: ReadonlyMap<string, string>): Observation[] {
   const message = jsonObject(text);
   if ('code' in message || 'error' in message) throw new ProviderFailure(`says: ${shown(message['msg'] ?? message['error'])}`);
   const { e: type, s: symbol, c: price, E: atMs } = objectOf(message['data'] ?? {});

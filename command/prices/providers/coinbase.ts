@@ -3,7 +3,7 @@ import { BadMessage, decimalE8, isoTimeMs, jsonObject, listOf, objectOf, positiv
 import { firstPerSecond, type PriceSource } from '../price-source.js';
 import { ProviderFailure } from './failure.js';
 import { openAccess } from './request.js';
-import type { StreamMessage } from './standing-stream.js';
+import type { SourceMessage } from './standing-stream.js';
 import { createStreamedSource, type ProviderOptions } from './streamed-source.js';
 import { webSocketTransport } from './websocket.js';
 
@@ -52,7 +52,7 @@ function olderThan(after: number | undefined, tradeId: unknown): number {
 }
 
 /** The other types, heartbeats among them, say only that the connection lives. */
-function tickerOf({ text }: StreamMessage, assetOf: ReadonlyMap<string, string>): Observation[] {
+function tickerOf({ text }: SourceMessage, assetOf: ReadonlyMap<string, string>): Observation[] {
   const message = jsonObject(text);
   if (message['type'] === 'error') throw new ProviderFailure(`says: ${shown(message['message'])} (${shown(message['reason'] ?? 'no reason')})`);
   const asset = assetOf.get(String(message['product_id']));

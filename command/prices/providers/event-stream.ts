@@ -4,7 +4,7 @@ import { reasonOf } from '../../chain/http-answer.js';
 import { shown } from '../observation.js';
 import { responseOf, type ProviderAccess } from './request.js';
 import { ProviderFailure } from './failure.js';
-import { MAX_MESSAGE_BYTES, type StreamConnection, type Transport } from './standing-stream.js';
+import { MAX_MESSAGE_BYTES, type SourceConnection, type Transport } from './standing-stream.js';
 
 export interface EventStreamOptions {
   readonly url: string;
@@ -36,7 +36,7 @@ export function eventStreamTransport({ url, access }: EventStreamOptions): Trans
 }
 
 /** Half events and half characters wait for the rest. */
-function createFeed({ heard, alive }: StreamConnection): (chunk: Uint8Array) => void {
+function createFeed({ heard, alive }: SourceConnection): (chunk: Uint8Array) => void {
   const decoder = new TextDecoder();
   const parser = createParser({
     maxBufferSize: MAX_MESSAGE_BYTES,

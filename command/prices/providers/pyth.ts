@@ -3,7 +3,7 @@ import { BadMessage, jsonObject, listOf, mantissaE8, objectOf, positive, shown, 
 import type { PriceSource } from '../price-source.js';
 import { eventStreamTransport } from './event-stream.js';
 import type { ProviderAccess } from './request.js';
-import type { StreamMessage } from './standing-stream.js';
+import type { SourceMessage } from './standing-stream.js';
 import { createStreamedSource, type ProviderOptions } from './streamed-source.js';
 
 export interface PythOptions extends ProviderOptions {
@@ -47,7 +47,7 @@ function query(ids: readonly string[]): string {
  * An event named `error` tells what the server has to say, for example that a day is over; the server closes the stream
  * itself if it must.
  */
-function updateOf({ event, text }: StreamMessage): Readonly<Record<string, unknown>> {
+function updateOf({ event, text }: SourceMessage): Readonly<Record<string, unknown>> {
   if (event === 'error') throw new BadMessage(`says: ${shown(text)}`);
   return event === undefined || event === 'message' ? jsonObject(text) : { parsed: [] };
 }

@@ -5,27 +5,27 @@ import { BadMessage, type Observation } from '../observation.js';
 import type { SourceHealth, SourcePorts } from '../price-source.js';
 import { ProviderFailure } from './failure.js';
 
-export interface StreamMessage {
+export interface SourceMessage {
   /** The event's name, where the protocol has names and the event has one. */
   readonly event?: string;
   readonly text: string;
 }
 
 /** What a transport tells of its connection. */
-export interface StreamConnection {
+export interface SourceConnection {
   /** When it aborts, the transport lets the connection go. */
   readonly signal: AbortSignal;
   opened(): void;
   /** A whole message has come. Never throws. */
-  heard(message: StreamMessage): void;
+  heard(message: SourceMessage): void;
   /** A sign of life without a message, as a ping. */
   alive(): void;
 }
 
 /** Makes one connection. Never resolves; rejects when the connection has ended, with ProviderFailure for the reason. */
-export type Transport = (connection: StreamConnection) => Promise<never>;
+export type Transport = (connection: SourceConnection) => Promise<never>;
 
-export interface StreamOptions {
+export interface StandingStreamOptions {
   /** What reports call the provider. */
   readonly name: string;
   readonly assets: readonly string[];
@@ -34,7 +34,7 @@ export interface StreamOptions {
    * The prices in a message; none in messages of types that nobody knows. Throws BadMessage for a message that cannot
    * be used, and ProviderFailure to end the connection.
    */
-  readonly read: (message: StreamMessage) => readonly Observation[];
+  readonly read: (message: SourceMessage) => readonly Observation[];
   readonly ports: Omit<SourcePorts, 'fetch'>;
   readonly timings: StreamTimings;
 }
@@ -68,7 +68,7 @@ export interface StandingStream {
 /**
  * A lost connection is replaced without a word while that succeeds at once: providers end every connection after a day.
  */
-export function createStandingStream(options: StreamOptions): StandingStream {
+export function createStandingStream(options: StandingStreamOptions): StandingStream {
   const { ports: { random, pause }, timings } = options;
   const closing = new AbortController();
   const { signal } = closing;
@@ -108,7 +108,7 @@ interface Ended {
 }
 
 /** Resolves when the connection has ended. */
-async function oneConnection(options: StreamOptions, { record, listener, closing }: ConnectionParts): Promise<Ended> {
+async function oneConnection(options: StandingStreamOptions, { record, listener, closing }: ConnectionParts): Promise<Ended> {
   const { assets, transport, read, ports: { now }, timings } = options;
   const ending = new AbortController();
   const { signal } = ending;
@@ -119,7 +119,7 @@ async function oneConnection(options: StreamOptions, { record, listener, closing
   const pricedMs = new Map(assets.map((asset) => [asset, sinceMs]));
   let priced = false;
 
-  function take(message: StreamMessage): void {
+  function take(message: SourceMessage): void {
     try {
       for (const observation of read(message)) {
         if (!pricedMs.has(observation.asset)) continue;
@@ -148,7 +148,7 @@ async function oneConnection(options: StreamOptions, { record, listener, closing
   }
 
   const watching = watch();
-  const connection: StreamConnection = {
+  const connection: SourceConnection = {
     signal,
     opened() { record.opened(); alive(); },
     heard(message) {
@@ -171,7 +171,7 @@ function asFailure(error: unknown): ProviderFailure {
 }
 
 /** What is known of the stream, and what has been reported of it: each problem once, and its end. */
-function createRecord({ name, ports: { now, report } }: StreamOptions) {
+function createRecord({ name, ports: { now, report } }: StandingStreamOptions) {
   let reported: string | undefined;
   let health: SourceHealth = {
     connected: false, connections: 0, lastHeardMs: undefined, badMessages: 0, problem: undefined,

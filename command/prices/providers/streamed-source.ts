@@ -2,7 +2,7 @@
 import type { Observation, SourceName } from '../observation.js';
 import type { PriceSource, SourcePorts, TimeSpan } from '../price-source.js';
 import { createRequests, type ProviderAccess } from './request.js';
-import { createStandingStream, type StreamMessage, type StreamTimings, type Transport } from './standing-stream.js';
+import { createStandingStream, type SourceMessage, type StreamTimings, type Transport } from './standing-stream.js';
 
 /** What every provider is given. */
 export interface ProviderOptions {
@@ -18,7 +18,7 @@ export interface Provider extends ProviderOptions {
   readonly assets: readonly string[];
   readonly access: ProviderAccess;
   readonly transport: Transport;
-  readonly read: (message: StreamMessage) => readonly Observation[];
+  readonly read: (message: SourceMessage) => readonly Observation[];
   /** As PriceSource.observationsSince; `get` resolves with the JSON value at a URL. */
   readonly since: (
     get: (url: string) => Promise<unknown>, asset: string, span: TimeSpan,

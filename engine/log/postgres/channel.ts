@@ -27,7 +27,7 @@ export interface ChannelOptions extends Pick<StandingConnectionOptions, 'url' | 
   readonly backoff?: Backoff;
 }
 
-export interface Channel {
+export interface NotifyChannel {
   /**
    * Hears messages from now on, until `close`: connects, and connects again after every loss. A second call has no
    * effect.
@@ -55,7 +55,7 @@ const TELL_TIMEOUT_MS = 5_000;
  */
 export function createChannel({
   channel, heard, connected, lost, failed, betweenMs = 0, backoff = BACKOFF, ...options
-}: ChannelOptions): Channel {
+}: ChannelOptions): NotifyChannel {
   const closing = new AbortController();
   const waiting = new Map<string, string>();
   let telling: Promise<void> | undefined;

@@ -1,4 +1,7 @@
-/** One connection to Postgres that reconnects after a loss: for work that needs its own connection. */
+/**
+ * One connection to Postgres that reconnects after a loss, for work that needs its own; and what everybody who works in
+ * Postgres shares: settings in the URL, the row of a statement that always has one, and which errors pass.
+ */
 import pg from 'pg';
 import { BrokenSequence } from '../log.js';
 
@@ -35,6 +38,15 @@ export function clientConfig({ url, name, connectTimeoutMs, statementTimeoutMs }
     connectionString: url, application_name: name, connectionTimeoutMillis: connectTimeoutMs, keepAlive: true,
     options: `-c enable_seqscan=off -c enable_bitmapscan=off -c statement_timeout=${statementTimeoutMs}`,
   };
+}
+
+/** The URL with session settings added to its start-up options, so that every session has them from the start. */
+export function withSettings(url: string, settings: readonly string[]): string {
+  const target = new URL(url);
+  const given = target.searchParams.get('options');
+  const options = [...given === null ? [] : [given], ...settings.map((setting) => `-c ${setting}`)];
+  target.searchParams.set('options', options.join(' '));
+  return target.href;
 }
 
 export function createConnection(options: ConnectionOptions): Connection {

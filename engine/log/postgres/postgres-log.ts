@@ -9,7 +9,7 @@ import {
 import { BrokenSequence, LogUnavailable, type Log, type LogOptions, type LogRecord, type Stream } from '../log.js';
 import { onceMore, readUntilAborted } from '../reading.js';
 import { attemptsOf, readPage } from './records.js';
-import { createChannel, type Channel } from './channel.js';
+import { createChannel, type NotifyChannel } from './channel.js';
 import { canPass, clientConfig, createConnection, soleRow, type ConnectionOptions } from './connection.js';
 import { CHANNEL, CREATE_SCHEMA, LENGTH, MAY_CREATE, STREAM_NUMBERS } from './schema.js';
 import { askServer, UnsupportedPostgres, versionFault } from './server.js';
@@ -162,7 +162,7 @@ async function lengthOf(pool: pg.Pool, stream: Stream): Promise<{
   return { length: Number(length), isStandby };
 }
 
-export interface Signals extends Pick<Channel, 'hear' | 'close'> {
+export interface Signals extends Pick<NotifyChannel, 'hear' | 'close'> {
   /** Tells the other processes, at once or BETWEEN_MESSAGES_MS after the last message. */
   announce(stream: Stream, length: number): void;
 }

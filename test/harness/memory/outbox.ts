@@ -1,7 +1,7 @@
 /** The outbox in memory: the lane's and its users' ports over one set of tables. It promises what Postgres does: one contract holds both. */
 import type { LaneTransaction } from '../../../command/lane/open-transactions.js';
 import { purposesOf, type HeldLane, type LaneKey, type Outbox } from '../../../command/lane/outbox.js';
-import type { Ending, HeldLaneUser, HeldRequest, LaneUser, LaneUserKey, Purpose, RequestStatus, TrackedRequest } from '../../../command/lane/requests.js';
+import type { TransactionEnding, HeldLaneUser, HeldRequest, LaneUser, LaneUserKey, Purpose, RequestStatus, TrackedRequest } from '../../../command/lane/requests.js';
 import type { Carry, Database, MemorySession } from './database.js';
 
 export interface RequestRow extends HeldRequest {
@@ -22,7 +22,7 @@ export interface TransactionRow {
   readonly nonce: number;
   readonly request: RequestRow | undefined;
   readonly attempts: { readonly txHash: string; raw: string; readonly fees: LaneTransaction['attempts'][number]['fees']; broadcast: boolean }[];
-  ending: Ending | undefined;
+  ending: TransactionEnding | undefined;
 }
 
 interface LaneRow {
@@ -158,7 +158,7 @@ function refused(row: RequestRow | undefined, reason: string): RequestRow | unde
   return row?.status.kind === 'waiting' ? Object.assign(row, { status: { kind: 'refused', reason } as const }) : undefined;
 }
 
-function end(row: TransactionRow, ending: Ending): void {
+function end(row: TransactionRow, ending: TransactionEnding): void {
   row.ending = ending;
   for (const attempt of row.attempts) attempt.raw = '';
   if (row.request !== undefined) Object.assign(row.request, { status: { kind: 'ended', ending }, data: '' });

@@ -1,5 +1,5 @@
 /** The conditional tokens' rules for signed messages: approvals, complete sets and redemptions, whoever brings them; and the views of that. */
-import { prepareAction, type Message } from '../../../command/signing/action-digest.js';
+import { prepareAction, type ActionMessage } from '../../../command/signing/action-digest.js';
 import type { Keccak256 } from '../../../command/signing/typed-data.js';
 import type { SignerRecovery } from '../../../command/signing/recover.js';
 import { nonceKey, signedActions, signingDomains } from '../../../command/signing/signed-actions.js';
@@ -18,7 +18,7 @@ export interface TokenCall {
   readonly kind: 'tokens';
   readonly action: TokenAction;
   /** All members but the nonce. */
-  readonly message: Message;
+  readonly message: ActionMessage;
   readonly owner: string;
   /** Unix seconds. */
   readonly deadline: bigint;
@@ -28,7 +28,7 @@ export interface TokenCall {
 
 /** What the contract's signatures are checked with. */
 export interface MessageTools {
-  digest(action: TokenAction, message: Message): Uint8Array;
+  digest(action: TokenAction, message: ActionMessage): Uint8Array;
   readonly recovery: SignerRecovery;
 }
 
@@ -50,7 +50,7 @@ export function readTokenCall(to: string, data: string): TokenCall | undefined {
   if (call === null || action === undefined) return undefined;
   const { v, r, s, ...members } = call.args.toObject() as { v: bigint; r: string; s: string } & Record<string, unknown>;
   const signature = Buffer.from(`${r.slice(2)}${s.slice(2)}${Number(v).toString(16)}`, 'hex');
-  const message = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, plain(value)])) as Message;
+  const message = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, plain(value)])) as ActionMessage;
   return { kind: 'tokens', action, message, owner: message['owner'] as string, deadline: message['deadline'] as bigint, signature };
 }
 

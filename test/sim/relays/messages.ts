@@ -1,5 +1,5 @@
 /** What traders sign for the relayer, and the body of the request: the same bytes every time that it is sent. */
-import type { Message } from '../../../command/signing/action-digest.js';
+import type { ActionMessage } from '../../../command/signing/action-digest.js';
 import { toHex } from '../../../engine/records/hex.js';
 import { CHAIN, type ContractState } from '../chain/contracts.js';
 import { nextNonce, ZERO_WORD, type MessageTools, type TokenAction, type TokenCall } from '../chain/token-contract.js';
@@ -20,7 +20,7 @@ export type RelayIntent
     | { readonly action: 'ctf-split' | 'ctf-merge'; readonly marketId: string; readonly amount: bigint }
     | { readonly action: 'ctf-redemption'; readonly marketId: string };
 
-function membersOf(intent: RelayIntent): Message {
+function membersOf(intent: RelayIntent): ActionMessage {
   const { settlement: operator, collateral: collateralToken } = CHAIN.contracts;
   switch (intent.action) {
     case 'ctf-approval': return { operator, approved: intent.approved };

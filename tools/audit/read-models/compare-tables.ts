@@ -1,5 +1,6 @@
 /** Compares the rows of the read models with those of a rebuild, table by table, in the order of their keys and in bounded memory. */
-import { soleRow, tableNames } from '../../../projections/projection.js';
+import { soleRow } from '../../../engine/log/postgres/connection.js';
+import { tableNames } from '../../../projections/projection.js';
 import type { Session } from '../../../projections/database.js';
 import { READ_MODELS } from '../../../projections/schema.js';
 import type { Difference } from '../difference.js';

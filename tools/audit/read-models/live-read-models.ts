@@ -1,5 +1,5 @@
 /** The read models of a deployment as they are at one moment, read-only: one snapshot for all tables, at the position of each projection. */
-import { checkpointOf, readCheckpoints } from '../../../projections/checkpoint.js';
+import { readCheckpoint, readVersions } from '../../../projections/checkpoint.js';
 import { DatabaseUnavailable, openSession, type Session } from '../../../projections/database.js';
 import type { Projection } from '../../../projections/projection.js';
 import { READ_MODELS } from '../../../projections/schema.js';
@@ -22,13 +22,13 @@ export async function pinReadModels(url: string, projections: readonly Projectio
   const session = await openSession(url, READ_MODELS).catch((error: unknown) => { throw unavailable(error); });
   try {
     await session.run('begin isolation level repeatable read read only');
-    const checkpoints = await readCheckpoints(session.query);
+    const [versions, { position }] = await Promise.all([readVersions(session.query), readCheckpoint(session.query)]);
     return {
       session, close: () => session.close(),
       projections: projections.map((projection) => {
-        const { version, position } = checkpointOf(checkpoints, projection.name);
+        const version = versions.get(projection.name);
         if (version === projection.version) return { projection, position };
-        throw new CannotAudit(`the read model ${projection.name} has version ${version}, and this program makes version ${projection.version}: audit with the program that serves`);
+        throw new CannotAudit(`the read model ${projection.name} has version ${version ?? 'none'}, and this program makes version ${projection.version}: audit with the program that serves`);
       }),
     };
   } catch (error) {

@@ -1,16 +1,9 @@
-/** The types that the two order endpoints share: their answer, and what they need from the rest of the exchange. */
+/** What the endpoints of orders need from the rest of the exchange, and the engine's rejections as errors. */
 import type { CancelOrder, PlaceOrder } from '../../engine/records/commands.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { CommandRejected, RejectionCode } from '../../engine/records/events.js';
 import { ERROR_CODES, RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import type { OrderView } from '../../engine/run/view.js';
-
-/** A complete answer: JSON text that is sent unchanged, and the log position at which it is true. */
-export interface Answer {
-  readonly body: string;
-  readonly position?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 /** A command in the log, and the engine's answer to it. */
 export interface Submitted {
