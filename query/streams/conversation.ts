@@ -81,6 +81,7 @@ async function carryOut(
   if (again !== undefined) throw refused('already_subscribed', again, 'is subscribed to already, so nothing was changed; to begin anew, unsubscribe first');
   const count = subscriptions.size() + channels.length;
   if (count > MAX_CHANNELS) throw new RequestError('invalid_request', `channels: at most ${MAX_CHANNELS} on a connection, not ${count}`);
+  await subscriptions.room();
   await subscribe({ channels, from: request.from, signal, begun({ position, first }) {
     const answer = textFrame(JSON.stringify({ type: 'subscribed', channels: names, position }));
     reader.give(first === undefined ? answer : Buffer.concat([answer, frames.delivery(first)]));

@@ -12,6 +12,8 @@ export interface Subscriptions {
   has(channel: Channel): boolean;
   /** How many channels there are. */
   size(): number;
+  /** Resolves when more channels may set out: so one connection does not take the places of others on their way to the present. */
+  room(): Promise<void>;
   /** Adds channels of which there is none yet. Resolves with their position; throws as `beginAt` does. */
   begin(wanted: Wanted): Promise<number>;
   /** Nothing more of these channels comes. */
@@ -30,14 +32,18 @@ interface Course {
   readonly isNew: boolean;
 }
 
+/** So many requests of a connection are on their way to the present at a time. */
+const MOST_COURSES = 2;
+
 export function createSubscriptions(parts: CatchUpParts, reader: StreamReader): Subscriptions {
   const { hub } = parts;
   const names = new Set<string>();
-  /** Not at the present yet. One of the new ones and one history at a time hold a page of the log. */
+  /** Not at the present yet. */
   const courses = new Set<Course>();
   let present: readonly Channel[] = [];
   let leaveHub: () => void = () => undefined;
   let hasLeft = false;
+  let freed: (() => void) | undefined;
 
   /** A heartbeat is about all channels, so there is none while some are not at the present. */
   const ofHub: Reader = { ...reader, beat(heartbeat) { if (courses.size === 0) reader.beat(heartbeat); } };
@@ -55,6 +61,9 @@ export function createSubscriptions(parts: CatchUpParts, reader: StreamReader): 
   return {
     has: ({ name }) => names.has(name),
     size: () => names.size,
+    async room() {
+      if (courses.size >= MOST_COURSES) await new Promise<void>((resolve) => { freed = resolve; });
+    },
     async begin(wanted) {
       const { channels, from } = wanted;
       const beginning = await beginAt(own, { ...wanted, begun(begun) {
@@ -84,6 +93,7 @@ export function createSubscriptions(parts: CatchUpParts, reader: StreamReader): 
       if (course === undefined || result === undefined || hasLeft) return undefined;
       if (result.done !== true) return ofChannels(result.value, names);
       if (courses.delete(course) && courses.size === 0) reader.beat(new Heartbeat(hub.position()));
+      freed?.();
       return undefined;
     },
     leave() {
@@ -91,6 +101,7 @@ export function createSubscriptions(parts: CatchUpParts, reader: StreamReader): 
       for (const { begun } of courses) begun.leave();
       courses.clear();
       leaveHub();
+      freed?.();
     },
   };
 }

@@ -122,7 +122,7 @@ describe('service: the WebSocket', () => {
     ]);
   });
 
-  it('has no heartbeat from the beginning of a history to its end', async () => {
+  it('sends what is at the present while histories wait for the log, two at a time, and no heartbeat until their end', async () => {
     const gate = new EventEmitter();
     let isOpen = false;
     const { log } = world;
@@ -133,17 +133,20 @@ describe('service: the WebSocket', () => {
     const client = await open();
     client.ask({ type: 'subscribe', channels: ['markets'] });
     await client.until(() => client.isAtPresent());
-    client.ask({ type: 'subscribe', channels: [`book:${hash(0xaa)}`], from: 0 });
-    await client.until(() => client.answers.length === 2);
+    for (const kind of ['book', 'trades', 'orders']) {
+      client.ask({ type: 'subscribe', channels: [`${kind}:${kind === 'orders' ? traderAddress(1) : hash(0xaa)}`], from: 0 });
+    }
+    await client.until(() => client.answers.length === 3);
     for (let n = 0; n < 2; n++) {
       world.beats.ring();
       await world.append(...outcomesOf(AT, [opened(hash(0x2aa + n))]));
       await client.until(() => client.data.length === n + 1);
     }
     assert.deepEqual([client.isAtPresent(), messages(client).map(({ channel }) => channel)], [false, ['markets', 'markets']]);
+    assert.equal(client.answers.length, 3, 'two are on their way at a time');
     isOpen = true;
     gate.emit('open');
-    await client.until(() => client.isAtPresent());
+    await client.until(() => client.answers.length === 4 && client.isAtPresent());
     assert.ok(client.data.length > 2);
   });
 

@@ -1,6 +1,7 @@
 /** The conversation of a WebSocket: one request after the other, and none before the answer to the one before was taken. */
 import assert from 'node:assert/strict';
 import type { Wanted } from '../../query/streams/catch-up.js';
+import { createBacklog } from '../../query/streams/backlog.js';
 import { createConversation } from '../../query/streams/conversation.js';
 import { frames } from '../../query/streams/message.js';
 import { createStreamReader } from '../../query/streams/stream-reader.js';
@@ -9,14 +10,15 @@ import { turnsUntil } from '../support/until.js';
 
 /** Subscriptions that begin at once, at position 7. */
 function scene() {
-  const reader = createStreamReader({ form: frames, cutOff: () => undefined, ended: () => undefined });
+  const reader = createStreamReader({ form: frames, cutOff: () => undefined, ended: () => undefined, backlog: createBacklog() });
   const wanted: string[][] = [];
   const subscribed = new Set<string>();
   const conversation = createConversation({
     connection: {
       reader,
       subscriptions: {
-        has: ({ name }) => subscribed.has(name), size: () => subscribed.size, drop: (channels) => { for (const { name } of channels) subscribed.delete(name); },
+        has: ({ name }) => subscribed.has(name), size: () => subscribed.size, room: () => Promise.resolve(),
+        drop: (channels) => { for (const { name } of channels) subscribed.delete(name); },
         begin: () => Promise.reject(new Error('not asked for')), isCatchingUp: () => false, next: () => Promise.resolve(undefined), leave: () => undefined,
       },
       subscribe({ channels, begun }: Wanted) {
