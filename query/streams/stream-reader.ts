@@ -1,7 +1,7 @@
 /** What waits to be sent on one connection, whatever carries it, and how the connection ends when its client does not read. */
 import type { Ending } from '../../service/api/conversation.js';
 import type { Sink } from '../../service/api/endpoint.js';
-import type { Backlog } from './backlog.js';
+import type { Backlog, Leftovers } from './backlog.js';
 import type { Reader } from './hub.js';
 import type { Form } from './message.js';
 import { createOutlet } from './outlet.js';
@@ -50,19 +50,11 @@ const TOO_SLOW: Ending = {
 };
 
 export function createStreamReader({ form, cutOff, ended, room = ROOM, backlog }: StreamReaderOptions): StreamReader {
-  let waiting: Uint8Array[] = [];
-  let bytes = 0;
-  /** They do not count among the bytes. */
-  const given = new Set<Uint8Array>();
   let emptied: (() => void) | undefined;
   let ending: Ending | undefined;
   const take = (): Uint8Array | undefined => {
-    const value = waiting.shift();
-    if (value !== undefined) {
-      leftovers.release(value);
-      if (!given.delete(value)) bytes -= value.length;
-    }
-    if (waiting.length === 0) empty();
+    const value = queue.take();
+    if (queue.length() === 0) empty();
     return value;
   };
   const outlet = createOutlet({ take, isOver: () => ending !== undefined, ended });
@@ -73,43 +65,31 @@ export function createStreamReader({ form, cutOff, ended, room = ROOM, backlog }
   const end = (why: Ending): void => {
     if (ending !== undefined) return;
     ending = why;
-    clear();
+    queue.clear();
     empty();
     const last = form.ending(why);
-    if (outlet.hand(last)) return;
-    given.add(last);
-    waiting.push(last);
+    if (!outlet.hand(last)) queue.close(last);
   };
   const push = (piece: Uint8Array): void => {
     if (ending !== undefined || outlet.hand(piece)) return;
-    if (bytes + piece.length > room.bytes || waiting.length >= room.pieces) return tooSlow();
-    waiting.push(piece);
-    bytes += piece.length;
-    leftovers.hold(piece);
+    if (queue.bytes() + piece.length > room.bytes || queue.length() >= room.pieces) return tooSlow();
+    queue.add(piece);
   };
   const tooSlow = (): void => {
     end(TOO_SLOW);
     cutOff();
   };
-  const clear = (): void => {
-    for (const piece of waiting) leftovers.release(piece);
-    waiting = [];
-    given.clear();
-  };
-  const leftovers = backlog.open(tooSlow);
+  const queue = createQueue(backlog.open(tooSlow));
   return {
     take: (delivery) => { push(form.delivery(delivery)); },
     beat: (heartbeat) => { push(form.heartbeat(heartbeat)); },
     end, flow: outlet.flow, ending: () => ending,
-    isWaiting: () => waiting.length > 0 || ending !== undefined,
+    isWaiting: () => queue.length() > 0 || ending !== undefined,
     give(piece) {
-      if (ending !== undefined || outlet.hand(piece)) return;
-      given.add(piece);
-      waiting.push(piece);
-      leftovers.hold(piece);
+      if (ending === undefined && !outlet.hand(piece)) queue.give(piece);
     },
     drained: async () => {
-      if (waiting.length > 0 && ending === undefined) await new Promise<void>((resolve) => { emptied = resolve; });
+      if (queue.length() > 0 && ending === undefined) await new Promise<void>((resolve) => { emptied = resolve; });
     },
     next() {
       const value = take();
@@ -120,7 +100,47 @@ export function createStreamReader({ form, cutOff, ended, room = ROOM, backlog }
     },
     leave() {
       ending ??= GONE;
-      clear();
+      queue.clear();
+    },
+  };
+}
+
+/** What waits for one reader. */
+function createQueue(leftovers: Leftovers) {
+  let waiting: Uint8Array[] = [];
+  let bytes = 0;
+  const given = new Set<Uint8Array>();
+  const add = (piece: Uint8Array): void => {
+    waiting.push(piece);
+    bytes += piece.length;
+    leftovers.hold(piece);
+  };
+  return {
+    length: () => waiting.length,
+    /** Of all pieces but those that were given. */
+    bytes: () => bytes,
+    add,
+    give(piece: Uint8Array): void {
+      add(piece);
+      given.add(piece);
+      bytes -= piece.length;
+    },
+    take(): Uint8Array | undefined {
+      const piece = waiting.shift();
+      if (piece === undefined) return undefined;
+      leftovers.release(piece);
+      if (!given.delete(piece)) bytes -= piece.length;
+      return piece;
+    },
+    /** The last words take no room of others. */
+    close(piece: Uint8Array): void {
+      waiting.push(piece);
+      given.add(piece);
+    },
+    clear(): void {
+      for (const piece of waiting) leftovers.release(piece);
+      waiting = [];
+      given.clear();
     },
   };
 }
