@@ -19,7 +19,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'client/src/cli/main.ts', 'client/examples/*',
   ],
   'eventsource-parser': ['command/prices/providers/event-stream.ts', 'tools/demo/api.ts'],
-  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/security.ts'],
+  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/page.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'fs-native-extensions': ['service/machine/directory-lock.ts'],
   'hash-wasm': ['command/signing/typed-data.ts'],
