@@ -40,9 +40,7 @@ export function welcomeText(welcome: Welcome): string {
   const { config, roles, chains, devRpcUrl } = welcome;
   const url = reachable(welcome.url);
   const parts = [
-    roles.includes('query')
-      ? `prediction-exchange is running: open ${url}/ in a browser (documentation: ${url}/docs)`
-      : `prediction-exchange is running at ${url}`,
+    `prediction-exchange is running at ${url}${roles.includes('query') ? ` (open it in a browser; documentation: ${url}/docs)` : ''}`,
     `  Data is kept in ${config.dataDir}.`,
     ...roles.length < ROLE_NAMES.length ? [`  Only these roles run here: ${roles.join(', ')}. The others are for other processes (docs/roles.md).`] : [],
     ...config.cancelAuth === 'open'

@@ -19,7 +19,7 @@ export const VIEWS = {
 
 export type ViewName = keyof typeof VIEWS;
 
-export interface Place {
+export interface ShownView {
   readonly view: ViewName;
   readonly id: string;
   /** What stands behind `?`. */
@@ -27,7 +27,7 @@ export interface Place {
 }
 
 /** The route of an address such as `#/markets/0x4d4d…`; the list of markets where it names nothing. */
-export function routeOf(hash: string): Place {
+export function routeOf(hash: string): ShownView {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
   const [name = '', id = ''] = path.split('/');
   const query = new URLSearchParams(search);
