@@ -14,7 +14,7 @@ export function Trades({ trades }: { readonly trades: readonly Trade[] }) {
       {trades.length === 0
         ? <p class="hint">No trade yet.</p>
         : (
-            <div class="scroll tall" role="region" aria-labelledby="trades-title" tabIndex={0}>
+            <div class="scroll tall" role="region" aria-label="Latest trades" tabIndex={0}>
               <table class="trades">
                 <thead>
                   <tr>
