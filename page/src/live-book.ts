@@ -3,22 +3,24 @@ import { signal, type Signal } from '@preact/signals';
 import { KeptBook, type Book } from '../../client/src/book.js';
 import type { Message } from '../../client/src/client.js';
 import type { Hex } from '../../client/src/vocabulary.js';
-import type { Follower } from './live.js';
 
 /** A book that changes more often is shown this often. */
 const SHOW_EVERY_MS = 100;
 
-export interface LiveBook extends Pick<Follower, 'begins' | 'take'> {
+export interface FollowedBook {
   readonly channel: string;
   /** The last whole book; undefined before the first one. */
   readonly book: Signal<Book | undefined>;
   /** Whether `book` is what it was before the connection was lost, and a new one has not come. */
   readonly isOld: Signal<boolean>;
+  /** Its snapshot will come. */
+  begins(): void;
+  take(message: Message): void;
   close(): void;
 }
 
 /** Keeps the books of a market from its channel. */
-export function createLiveBook(marketId: Hex, showEveryMs = SHOW_EVERY_MS): LiveBook {
+export function followedBook(marketId: Hex, showEveryMs = SHOW_EVERY_MS): FollowedBook {
   const [book, isOld] = [signal<Book | undefined>(undefined), signal(false)];
   let kept = new KeptBook(marketId);
   let due: ReturnType<typeof setTimeout> | undefined;

@@ -2,8 +2,9 @@
 import { render, type ComponentType } from 'preact';
 import { signal, useSignalEffect } from '@preact/signals';
 import { ConnectionState } from './connection-state.js';
-import { route, VIEWS, type ViewName, type ViewProps } from './routes.js';
+import { route, type ViewName, type ViewProps } from './routes.js';
 import { ThemeSwitch } from './theme.js';
+import { VIEWS } from './views.js';
 import { WalletButton } from './wallet/wallet-button.js';
 
 const NAVIGATION: readonly (readonly [view: ViewName, address: string, title: string])[] = [

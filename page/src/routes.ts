@@ -1,5 +1,4 @@
 /** The addresses of the views: they are behind `#`, so that the service serves one document only. */
-import type { ComponentType } from 'preact';
 import { signal } from '@preact/signals';
 
 export interface ViewProps {
@@ -7,17 +6,9 @@ export interface ViewProps {
   readonly id: string;
 }
 
-/** Each view is a script of its own, loaded when it is first looked at. */
-export const VIEWS = {
-  markets: async () => (await import('./markets/markets.js')).Markets,
-  market: async () => (await import('./market/market.js')).MarketView,
-  quick: async () => (await import('./quick/quick.js')).QuickMarkets,
-  portfolio: async () => (await import('./portfolio/portfolio.js')).Portfolio,
-  history: async () => (await import('./history/history.js')).HistoryView,
-  verify: async () => (await import('./verify/verify.js')).Verify,
-} satisfies Readonly<Record<string, () => Promise<ComponentType<ViewProps>>>>;
+const VIEW_NAMES = ['markets', 'market', 'quick', 'portfolio', 'history', 'verify'] as const;
 
-export type ViewName = keyof typeof VIEWS;
+export type ViewName = (typeof VIEW_NAMES)[number];
 
 export interface ShownView {
   readonly view: ViewName;
@@ -32,7 +23,7 @@ export function routeOf(hash: string): ShownView {
   const [name = '', id = ''] = path.split('/');
   const query = new URLSearchParams(search);
   if (name === 'markets' && id !== '') return { view: 'market', id: id.toLowerCase(), query };
-  const view = Object.keys(VIEWS).find((each) => each === name) as ViewName | undefined;
+  const view = VIEW_NAMES.find((each) => each === name);
   return { view: view === undefined || view === 'market' ? 'markets' : view, id, query };
 }
 

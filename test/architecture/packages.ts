@@ -25,6 +25,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hash-wasm': ['command/signing/typed-data.ts'],
   'helmet': ['service/http/security.ts'],
   'kafkajs': ['command/feed/kafka/client.ts'],
+  'lightweight-charts': ['page/src/market/candle-chart.ts'],
   'lru-cache': [
     'command/chain/holdings.ts', 'command/relayer/sender.ts', 'command/feed/signed-orders.ts', 'projections/*', 'service/access/authenticate.ts',
   ],

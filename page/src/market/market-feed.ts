@@ -5,9 +5,9 @@ import { Refusal, type Client, type Message } from '../../../client/src/client.j
 import type { Hex } from '../../../client/src/vocabulary.js';
 import { exchange, readerFrom } from '../exchange.js';
 import { follow } from '../live.js';
-import { createLiveBook, type LiveBook } from '../live-book.js';
+import { followedBook, type FollowedBook } from '../live-book.js';
 import { stateAfter } from '../market-state.js';
-import { spaced } from '../spaced.js';
+import { spaced, type Spaced } from '../spaced.js';
 
 const TRADES_SHOWN = 40;
 /** Lists are read anew at most this often. */
@@ -20,7 +20,7 @@ export interface MarketFeed {
   readonly trades: Signal<readonly Trade[]>;
   /** Counts what candles depend on. */
   readonly traded: Signal<number>;
-  readonly live: LiveBook;
+  readonly live: FollowedBook;
   /** Why the market, or a part of it, is not shown. */
   readonly error: Signal<unknown>;
   close(): void;
@@ -28,62 +28,40 @@ export interface MarketFeed {
 
 /** Reads and follows a market. */
 export function createMarketFeed(id: Hex): MarketFeed {
-  const [market, resolution] = [signal<Market | undefined>(undefined), signal<Resolution | undefined>(undefined)];
-  const [trades, traded, error] = [signal<readonly Trade[]>([]), signal(0), signal<unknown>(undefined)];
-  const live = createLiveBook(id);
-  const leaving = new AbortController();
-  const options = { signal: leaving.signal };
-  let unfollow = (): void => undefined;
-  /** Reads include what the stream has told. */
-  let reader: Client = exchange.peek();
-
-  const guarded = (read: () => Promise<void>) => async (): Promise<void> => {
-    try {
-      await read();
-      error.value = undefined;
-    } catch (problem) {
-      if (!leaving.signal.aborted) error.value = problem;
-    }
+  const feed = {
+    market: signal<Market | undefined>(undefined), resolution: signal<Resolution | undefined>(undefined),
+    trades: signal<readonly Trade[]>([]), traded: signal(0), error: signal<unknown>(undefined), live: followedBook(id),
   };
-  const readTrades = spaced(guarded(async () => {
-    const found = await reader.read.trades(id, { ...options, pageSize: TRADES_SHOWN }).take(TRADES_SHOWN);
-    batch(() => { [trades.value, traded.value] = [found, traded.peek() + 1]; });
-  }), READ_EVERY_MS);
-  const readState = spaced(guarded(async () => {
-    const [found, resolved] = await Promise.all([reader.read.market(id, options), reader.read.resolution(id, options)]);
-    batch(() => { [market.value, resolution.value] = [found, resolved]; });
-  }), READ_EVERY_MS);
+  const leaving = new AbortController();
+  const reads = readsFor(id, feed, leaving.signal);
+  let unfollow = (): void => undefined;
 
   function take(message: Message): void {
-    if (message.channel === live.channel) live.take(message);
-    else if (message.type === 'trade' || message.type === 'settlement') {
-      reader = readerFrom(message.position);
-      readTrades.soon();
-    } else if ('marketId' in message && message.marketId === id && stateAfter(message) !== undefined) {
-      reader = readerFrom(message.position);
-      readState.soon();
+    if (message.channel === feed.live.channel) feed.live.take(message);
+    else if (message.type === 'trade' || message.type === 'settlement') reads.trades(readerFrom(message.position));
+    else if ('marketId' in message && message.marketId === id && stateAfter(message) !== undefined) {
+      reads.state(readerFrom(message.position));
     }
   }
 
   async function begin(): Promise<void> {
     try {
       // A stream of a market that is not there would be refused as a whole.
-      market.value = await exchange.peek().read.market(id, options);
+      feed.market.value = await exchange.peek().read.market(id, { signal: leaving.signal });
     } catch (problem) {
-      if (!leaving.signal.aborted) error.value = problem;
-      const mayPass = !(problem instanceof Refusal);
-      if (mayPass && !leaving.signal.aborted) setTimeout(() => { void begin(); }, READ_EVERY_MS);
+      if (leaving.signal.aborted) return;
+      feed.error.value = problem;
+      if (!(problem instanceof Refusal)) setTimeout(() => { void begin(); }, READ_EVERY_MS);
       return;
     }
     if (leaving.signal.aborted) return;
-    error.value = undefined;
+    feed.error.value = undefined;
     unfollow = follow({
-      channels: [live.channel, `trades:${id}`, 'markets'],
-      begins(from) {
-        reader = from;
-        live.begins(from);
-        readTrades.soon();
-        readState.soon();
+      channels: [feed.live.channel, `trades:${id}`, 'markets'],
+      begins(reader) {
+        feed.live.begins();
+        reads.trades(reader);
+        reads.state(reader);
       },
       take,
     });
@@ -91,13 +69,53 @@ export function createMarketFeed(id: Hex): MarketFeed {
 
   void begin();
   return {
-    market, resolution, trades, traded, live, error,
+    ...feed,
     close() {
       leaving.abort();
       unfollow();
-      live.close();
-      readTrades.stop();
-      readState.stop();
+      feed.live.close();
+      reads.stop();
+    },
+  };
+}
+
+interface FeedReads {
+  /** Reads the trades soon, so that they include everything that the reader's reads include. */
+  trades(from: Client): void;
+  /** The same of the market's state and resolution. */
+  state(from: Client): void;
+  stop(): void;
+}
+
+/** What is read anew when the stream has told of a change. */
+function readsFor(id: Hex, feed: Pick<MarketFeed, 'market' | 'resolution' | 'trades' | 'traded' | 'error'>, left: AbortSignal): FeedReads {
+  const options = { signal: left };
+  let reader: Client = exchange.peek();
+  const reading = (read: () => Promise<void>): Spaced => spaced(async () => {
+    try {
+      await read();
+      feed.error.value = undefined;
+    } catch (problem) {
+      if (!left.aborted) feed.error.value = problem;
+    }
+  }, READ_EVERY_MS);
+  const trades = reading(async () => {
+    const found = await reader.read.trades(id, { ...options, pageSize: TRADES_SHOWN }).take(TRADES_SHOWN);
+    batch(() => { [feed.trades.value, feed.traded.value] = [found, feed.traded.peek() + 1]; });
+  });
+  const state = reading(async () => {
+    const [found, resolved] = await Promise.all([reader.read.market(id, options), reader.read.resolution(id, options)]);
+    batch(() => { [feed.market.value, feed.resolution.value] = [found, resolved]; });
+  });
+  const after = (what: Spaced) => (from: Client): void => {
+    reader = from;
+    what.soon();
+  };
+  return {
+    trades: after(trades), state: after(state),
+    stop() {
+      trades.stop();
+      state.stop();
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Message } from '../../../client/src/client.js';
 import type { MarketFilter } from '../../../client/src/reads.js';
 import { exchange } from '../exchange.js';
 import { follow } from '../live.js';
-import { createLiveBook, type LiveBook } from '../live-book.js';
+import { followedBook, type FollowedBook } from '../live-book.js';
 import { stateAfter } from '../market-state.js';
 
 /** A stream has up to 50 channels, and other parts of the page need some. */
@@ -16,7 +16,7 @@ const SHOW_EVERY_MS = 500;
 export interface ListedRow {
   readonly market: Market;
   /** Absent of a market that nobody can trade any more. */
-  readonly live: LiveBook | undefined;
+  readonly live: FollowedBook | undefined;
 }
 
 export interface MarketList {
@@ -37,43 +37,17 @@ export interface MarketList {
 }
 
 export function createMarketList(): MarketList {
-  const rows = signal<readonly ListedRow[]>([]);
-  const status = signal<'reading' | 'read'>('reading');
-  const error = signal<unknown>(undefined);
-  const [page, hasNext, opened] = [signal(0), signal(false), signal(0)];
+  const list = {
+    rows: signal<readonly ListedRow[]>([]), status: signal<'reading' | 'read'>('reading'),
+    error: signal<unknown>(undefined), page: signal(0), hasNext: signal(false), opened: signal(0),
+  };
+  const { status, error, page, hasNext, opened } = list;
   let filter: MarketFilter = {};
   /** The pages that have been read, and where the next one comes from. */
   let pages: (readonly Market[])[] = [];
   let source: AsyncIterator<readonly Market[]> | undefined;
   let leaving = new AbortController();
-  let unfollow = (): void => undefined;
-
-  /** Shows a page that is here, and follows its books. */
-  function put(index: number): void {
-    unfollow();
-    for (const { live } of rows.peek()) live?.close();
-    const shown = (pages[index] ?? []).map((market): ListedRow => (
-      { market, live: market.resolved ? undefined : createLiveBook(market.id, SHOW_EVERY_MS) }));
-    const books = new Map(shown.flatMap(({ live }) => live === undefined ? [] : [[live.channel, live] as const]));
-    batch(() => { [rows.value, page.value, status.value] = [shown, index, 'read']; });
-    unfollow = follow({
-      channels: ['markets', ...books.keys()],
-      begins: (reader) => { for (const live of books.values()) live.begins(reader); },
-      take: (message) => {
-        const live = books.get(message.channel);
-        if (live === undefined) changed(message); else live.take(message);
-      },
-    });
-  }
-
-  function changed(message: Message): void {
-    if (message.type === 'opened') opened.value += 1;
-    const state = stateAfter(message);
-    if (state === undefined || !('marketId' in message)) return;
-    rows.value = rows.peek().map((row) => row.market.id === message.marketId
-      ? { ...row, market: { ...row.market, state, resolved: state === 'resolved' } }
-      : row);
-  }
+  let letGo = (): void => undefined;
 
   async function read(index: number): Promise<void> {
     const { signal: left } = leaving;
@@ -85,8 +59,11 @@ export function createMarketList(): MarketList {
         if (left.aborted) return;
         if (done === true) source = undefined; else pages.push(value);
       }
-      hasNext.value = pages.length > index + 1;
-      put(index);
+      letGo();
+      batch(() => {
+        [page.value, hasNext.value, status.value] = [index, pages.length > index + 1, 'read'];
+        letGo = put(list, pages[index] ?? []);
+      });
     } catch (problem) {
       if (left.aborted) return;
       batch(() => { [status.value, error.value] = ['read', problem]; });
@@ -96,15 +73,14 @@ export function createMarketList(): MarketList {
   function begin(): void {
     leaving.abort();
     leaving = new AbortController();
-    pages = [];
-    opened.value = 0;
+    [pages, opened.value] = [[], 0];
     const found = exchange.peek().read.markets(filter, { pageSize: PAGE_SIZE, signal: leaving.signal });
     source = found.byPage()[Symbol.asyncIterator]();
     void read(0);
   }
 
   return {
-    rows, status, error, page, hasNext, opened,
+    ...list,
     show(wanted) {
       filter = wanted;
       begin();
@@ -114,8 +90,35 @@ export function createMarketList(): MarketList {
     again: begin,
     close() {
       leaving.abort();
-      unfollow();
-      for (const { live } of rows.peek()) live?.close();
+      letGo();
     },
+  };
+}
+
+/** Shows markets, and follows their books and states until the returned function is called. */
+function put({ rows, opened }: Pick<MarketList, 'rows' | 'opened'>, markets: readonly Market[]): () => void {
+  const shown = markets.map((market): ListedRow => (
+    { market, live: market.resolved ? undefined : followedBook(market.id, SHOW_EVERY_MS) }));
+  const books = new Map(shown.flatMap(({ live }) => live === undefined ? [] : [[live.channel, live] as const]));
+  rows.value = shown;
+  const changed = (message: Message): void => {
+    if (message.type === 'opened') opened.value += 1;
+    const state = stateAfter(message);
+    if (state === undefined || !('marketId' in message)) return;
+    rows.value = rows.peek().map((row) => row.market.id === message.marketId
+      ? { ...row, market: { ...row.market, state, resolved: state === 'resolved' } }
+      : row);
+  };
+  const unfollow = follow({
+    channels: ['markets', ...books.keys()],
+    begins: () => { for (const live of books.values()) live.begins(); },
+    take: (message) => {
+      const live = books.get(message.channel);
+      if (live === undefined) changed(message); else live.take(message);
+    },
+  });
+  return () => {
+    unfollow();
+    for (const live of books.values()) live.close();
   };
 }

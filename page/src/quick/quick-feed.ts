@@ -4,7 +4,7 @@ import type { ActiveQuickMarket, PastQuickMarket, PriceRecord } from '../../../c
 import type { Client, Message } from '../../../client/src/client.js';
 import { readerFrom } from '../exchange.js';
 import { follow } from '../live.js';
-import { createLiveBook, type LiveBook } from '../live-book.js';
+import { followedBook, type FollowedBook } from '../live-book.js';
 import { spaced } from '../spaced.js';
 
 const READ_EVERY_MS = 1_000;
@@ -14,7 +14,7 @@ export interface QuickFeed {
   readonly active: Signal<ActiveQuickMarket | undefined>;
   readonly past: Signal<readonly PastQuickMarket[]>;
   readonly price: Signal<Pick<PriceRecord, 'price' | 'timestamp' | 'source'> | undefined>;
-  readonly live: Signal<LiveBook | undefined>;
+  readonly live: Signal<FollowedBook | undefined>;
   readonly error: Signal<unknown>;
   /** Looks again: a market has begun or ended, or its strike is due. */
   again(): void;
@@ -24,7 +24,7 @@ export interface QuickFeed {
 export function createQuickFeed(asset: string, chainId: number): QuickFeed {
   const [active, past] = [signal<ActiveQuickMarket | undefined>(undefined), signal<readonly PastQuickMarket[]>([])];
   const price: QuickFeed['price'] = signal(undefined);
-  const [live, error] = [signal<LiveBook | undefined>(undefined), signal<unknown>(undefined)];
+  const [live, error] = [signal<FollowedBook | undefined>(undefined), signal<unknown>(undefined)];
   const leaving = new AbortController();
   let reader: Client = readerFrom(-1);
   let unfollow = (): void => undefined;
@@ -48,7 +48,7 @@ export function createQuickFeed(asset: string, chainId: number): QuickFeed {
     const channel = quickMarket === null ? undefined : `book:${quickMarket.marketId}`;
     if (leaving.signal.aborted || channel === live.peek()?.channel) return;
     live.peek()?.close();
-    live.value = quickMarket === null ? undefined : createLiveBook(quickMarket.marketId);
+    live.value = quickMarket === null ? undefined : followedBook(quickMarket.marketId);
     begin();
   }
 
@@ -68,7 +68,7 @@ export function createQuickFeed(asset: string, chainId: number): QuickFeed {
       channels: [`prices:${asset}`, 'markets', ...book === undefined ? [] : [book]],
       begins(from) {
         reader = from;
-        live.peek()?.begins(from);
+        live.peek()?.begins();
         reading.soon();
       },
       take,
