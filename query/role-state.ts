@@ -2,6 +2,7 @@
 import * as field from '../engine/records/answer-fields.js';
 import { Type, type Static } from '../engine/records/schema-types.js';
 import { MAX_READY_LAG, type StateTable } from '../engine/state-table.js';
+import { BYTES_OF_ALL } from './streams/backlog.js';
 
 const schema = field.answer('ReadModelsReadiness', {
   position: Type.Integer({ minimum: -1, description: 'Last log position that all reads include; -1 for none.' }),
@@ -27,6 +28,7 @@ interface Streams {
   readonly pricesCutOff: number;
   readonly channels: number;
   readonly channelsCutOff: number;
+  readonly channelsWaiting: number;
   readonly history: number;
 }
 
@@ -42,6 +44,11 @@ export const streamsState: StateTable<Streams> = {
     {
       name: 'exchange_streams_cut_off', help: 'Streams of channels that were cut off since the start because their clients had fallen behind',
       value: ({ channelsCutOff }) => channelsCutOff,
+    },
+    {
+      name: 'exchange_streams_waiting_bytes',
+      help: `Bytes that wait for the readers of streams of channels, what several wait for counted once; from ${BYTES_OF_ALL} on, readers are cut off`,
+      value: ({ channelsWaiting }) => channelsWaiting,
     },
     { name: 'exchange_history_streams', help: 'Number of open streams of the history', value: ({ history }) => history },
   ],

@@ -65,7 +65,7 @@ export const query: Role<QueryPorts, ServingRole> = {
         })),
         reading(streamsState, () => [{
           prices: priceStreams.open(), pricesCutOff: feed.cutOff(), channels: streams.open(), channelsCutOff: streams.cutOff(),
-          history: history.open(),
+          channelsWaiting: streams.waiting(), history: history.open(),
         }]),
       ],
     });

@@ -28,6 +28,8 @@ const WARM_UP = 20;
 const EVENTS = 100;
 /** Further events to as many connections as there may be. */
 const FURTHER = 50;
+/** Four bytes of each event that a connection keeps would be that much. What grows is the newest messages, and the log. */
+const MOST_GROWTH_KB = 1_000;
 /** Whole ways, one after the other, and the orders before them, which those who replay have to read. */
 const ORDERS = 60;
 const HISTORY = 10_000;
@@ -65,7 +67,7 @@ export async function streamsBench(url: string): Promise<BenchLine[]> {
       },
       {
         name: `what they hold together grows by, with ${FURTHER} further events`, figure: held.ours.growth / 1_000, unit: 'kB',
-        peer: peer(held.bare.growth / 1_000), target: {},
+        peer: peer(held.bare.growth / 1_000), target: { atMost: MOST_GROWTH_KB },
       },
       ...delays(`an order's answer to its event, ${to}`, alone),
       ...delays(`the same while ${REPLAYS} others replay ${ordersText} orders again and again`, besideReplays, { name: 'alone', of: alone }),

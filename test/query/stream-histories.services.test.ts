@@ -23,7 +23,8 @@ import { connectSocket } from '../support/socket-client.js';
 /** A longer search: STREAM_SEEDS=20 STREAM_LENGTH=2000. */
 const SEEDS = Number(process.env['STREAM_SEEDS'] ?? 2);
 const LENGTH = Number(process.env['STREAM_LENGTH'] ?? 400);
-const SIGNAL = new AbortController().signal;
+/** As each connection has one of its own. */
+const ownSignal = () => new AbortController().signal;
 
 interface Told {
   readonly channel: string;
@@ -62,7 +63,7 @@ describe('query: streams of random histories', () => {
       const texts: string[] = [];
       const reader = collector(texts);
       const parts = catchUpParts({ hub, log, db });
-      const { first, deliveries, leave } = await beginAt(parts, { ...wanted, signal: SIGNAL }, reader);
+      const { first, deliveries, leave } = await beginAt(parts, { ...wanted, signal: ownSignal() }, reader);
       if (first !== undefined) reader.take(first);
       for await (const delivery of deliveries) reader.take(delivery);
       leave();
@@ -144,7 +145,7 @@ describe('query: streams of random histories', () => {
         const own = channels.filter((_, i) => (i + end) % 3 !== 0);
         const texts: string[] = [];
         const reader = collector(texts);
-        const { first, deliveries, leave } = await beginAt(parts, { channels: own, from, signal: SIGNAL }, reader);
+        const { first, deliveries, leave } = await beginAt(parts, { channels: own, from, signal: ownSignal() }, reader);
         if (first !== undefined) reader.take(first);
         const read = (async () => { for await (const delivery of deliveries) reader.take(delivery); })();
         // While the reader comes nearer, the log grows.
@@ -167,7 +168,7 @@ describe('query: streams of random histories', () => {
       const growing = await logOf(outcomes.slice(0, LENGTH / 2));
       const hub = createHub({ log: growing, onError: (error) => { throw error; } });
       const parts = catchUpParts({ hub, log: growing, db });
-      const first = await beginAt(parts, { channels, from: -1, signal: SIGNAL }, collector([]));
+      const first = await beginAt(parts, { channels, from: -1, signal: ownSignal() }, collector([]));
       for await (const { messages: some } of first.deliveries) assert.ok(some.length > 0);
       await appendOutcomes(growing, outcomes.slice(LENGTH / 2));
       await hub.reached(LENGTH - 1, 10_000);
@@ -177,7 +178,7 @@ describe('query: streams of random histories', () => {
         const names = new Set(own.map(({ name }) => name));
         const texts: string[] = [];
         const reader = collector(texts);
-        const back = await beginAt({ ...parts, db: nobody }, { channels: own, from, signal: SIGNAL }, reader);
+        const back = await beginAt({ ...parts, db: nobody }, { channels: own, from, signal: ownSignal() }, reader);
         if (back.first !== undefined) reader.take(back.first);
         assert.deepEqual(withoutMore(texts), all.filter((text) => {
           const { channel, position } = JSON.parse(text) as Told;
