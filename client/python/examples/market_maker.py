@@ -1,7 +1,7 @@
 """
-A market maker in about a hundred lines: it quotes both sides of YES around the last price, leans against what it holds,
-and leaves the book by itself when it loses the exchange. It needs shares to sell and stablecoin to buy with: see
-whole_life.py for how a wallet gets both.
+A market maker: it quotes both sides of YES around the last price, leans against what it holds, and leaves the book by
+itself when it loses the exchange. It needs shares to sell and stablecoin to buy with: see whole_life.py for how a
+wallet gets both.
 
     PRIVATE_KEY=0x… python market_maker.py http://127.0.0.1:8080 MARKET_ID
 """
