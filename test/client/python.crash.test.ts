@@ -204,7 +204,12 @@ describe('the client in Python, on a stack that is killed', function () {
       bid -= 10_000 + 1_000 * kill;
       await program.said(new RegExp(`^BUY 5000000 at ${bid}: `));
     }
-    program.child.kill('SIGKILL');
-    await program.ended;
+    program.child.kill('SIGINT');
+    const { code, output } = await program.ended;
+    assert.equal(code, 0, output);
+    await until('it has left the book', async () => {
+      const { orders } = await get(`/api/v1/orders?trader=${maker!.address}`) as { orders: unknown[] };
+      return orders.length === 0;
+    });
   });
 });
