@@ -1,11 +1,11 @@
 /**
- * A market maker of YES: a bid and an ask around a price that falls as it holds more, until SIGTERM. It keeps nothing
+ * A market maker of YES: a bid and an ask around a price that falls as it holds more, until Ctrl-C. It keeps nothing
  * but its nonces: what it holds and what is open, the stream of its own orders tells.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Wallet } from 'ethers';
 import { connect, decimalOf, ExchangeError, Outcome, Side, type Hex, type Message } from '../src/client.js';
 import { fileNonceStore } from '../src/node/nonce-file.js';
-import { pause } from '../src/waiting.js';
 
 const { EXCHANGE_URL: url = 'http://127.0.0.1:8080', MARKET = '', PRIVATE_KEY: key = '', NONCES = '' } = process.env;
 const market = MARKET as Hex;
@@ -16,7 +16,7 @@ const [STEP, MOST] = [5_000n, 20n * SIZE];
 const SWITCH_S = 30;
 const stopping = new AbortController();
 const { signal } = stopping;
-process.once('SIGTERM', () => { stopping.abort(new Error('stopped')); });
+for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => { stopping.abort(new Error('stopped')); });
 const nonces = fileNonceStore(NONCES || 'nonces.json');
 const client = connect({ url, signer: new Wallet(key), nonces, timeoutMs: 60_000 });
 
@@ -82,7 +82,7 @@ async function follow(from: number): Promise<void> {
  * tells what it has done.
  */
 async function every(ms: number, work: () => Promise<unknown>): Promise<void> {
-  for (;; await pause(ms, signal)) {
+  for (;; await pause(ms, undefined, { signal })) {
     await work().catch((error: unknown) => {
       if (!(error instanceof ExchangeError)) throw error;
       console.error(error.message);

@@ -2,7 +2,7 @@
  * The streams of channels. One book to 2,000 readers, by the service's streams and shell and by bare `node:http` that
  * writes the same bytes, in turns and each in a process of its own; what 5,000 connections hold; and the whole way
  * through a service of its own, from an accepted order's answer to its event, alone and while others replay the whole
- * history.
+ * history; and such a replay, beside what the log alone takes to be read.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { OrderDomain } from '../../command/signing/typed-data.js';
+import { openLog } from '../../engine/log/open-log.js';
 import { spawnService } from '../support/service-process.js';
 import { Latencies, type LatencySummary } from './latencies.js';
 import type { BenchLine } from './line.js';
@@ -34,6 +35,7 @@ const MOST_GROWTH_KB = 1_000;
 const ORDERS = 60;
 const HISTORY = 10_000;
 const REPLAYS = 8;
+const PAGE_RECORDS = 1_000;
 
 interface Measured {
   /** Events received per second of the server's processor time. */
@@ -51,7 +53,7 @@ export async function streamsBench(url: string): Promise<BenchLine[]> {
     rounds.sort((a, b) => a.ours.perProcessorS / a.bare.perProcessorS - b.ours.perProcessorS / b.bare.perProcessorS);
     const { ours, bare } = rounds[(ROUNDS - 1) / 2]!;
     const held = { ours: await held5000('service', readers), bare: await held5000('bare', readers) };
-    const { alone, besideReplays } = await wholeWay(url, readers);
+    const { alone, besideReplays, replay } = await wholeWay(url, readers);
     const peer = (figure: number) => ({ name: 'bare node:http', figure });
     const [readersText, connectionsText, ordersText] = [READERS, CONNECTIONS, HISTORY].map((n) => n.toLocaleString('en-US'));
     const to = `to ${readersText} readers`;
@@ -71,6 +73,10 @@ export async function streamsBench(url: string): Promise<BenchLine[]> {
       },
       ...delays(`an order's answer to its event, ${to}`, alone),
       ...delays(`the same while ${REPLAYS} others replay ${ordersText} orders again and again`, besideReplays, { name: 'alone', of: alone }),
+      {
+        name: `outcomes of the whole history, ${ordersText} orders, to one reader`, figure: replay.perS, unit: '1/s',
+        peer: { name: 'the log, read and nothing else', figure: replay.logPerS }, target: { ratioAtLeast: 0.15 },
+      },
     ];
   } finally {
     readers.end();
@@ -156,7 +162,10 @@ async function held5000(kind: 'service' | 'bare', readers: Readers): Promise<{ e
 
 interface Config { readonly serverTime: number; readonly chains: readonly { readonly orderDomain: OrderDomain }[] }
 
-interface WholeWay { readonly alone: LatencySummary; readonly besideReplays: LatencySummary }
+interface WholeWay { readonly alone: LatencySummary; readonly besideReplays: LatencySummary; readonly replay: Replay }
+
+/** Outcomes a second. */
+interface Replay { readonly perS: number; readonly logPerS: number }
 
 /** From an accepted order's answer until each reader of a service with all roles has its event. */
 async function wholeWay(databaseUrl: string, readers: Readers): Promise<WholeWay> {
@@ -173,6 +182,7 @@ async function wholeWay(databaseUrl: string, readers: Readers): Promise<WholeWay
     });
     await load(port, await orders(HISTORY, 1), {});
     const path = `/api/v1/stream?channels=book:${market!.id}`;
+    const replay = await replayed(databaseUrl, { port, path: `${path}&from=-1`, reader: others, order: await orders(1, 4) });
     await readers.ask({ open: { port, path, readers: READERS } });
     const alone = await ways(port, await orders(ORDERS, 2), readers);
     let isOver = false;
@@ -188,13 +198,39 @@ async function wholeWay(databaseUrl: string, readers: Readers): Promise<WholeWay
     isOver = true;
     await replaying;
     await readers.ask({ close: true });
-    return { alone, besideReplays };
+    return { alone, besideReplays, replay };
   } finally {
     others.end();
     child.kill('SIGTERM');
     await exited;
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** The whole history through a stream, and by the log's own reads, in turns. The order is its last message. */
+async function replayed(
+  databaseUrl: string,
+  { port, path, reader, order }: { readonly port: number; readonly path: string; readonly reader: Readers; readonly order: readonly Buffer[] },
+): Promise<Replay> {
+  const socket = await connected(port);
+  const { position } = await place(socket, order[0]!);
+  socket.destroy();
+  const log = await openLog(databaseUrl);
+  const streamMs: number[] = [];
+  const logMs: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    let sinceMs = nowMs();
+    await reader.ask({ open: { port, path, readers: 1 } });
+    await reader.ask({ until: position });
+    streamMs.push(nowMs() - sinceMs);
+    await reader.ask({ close: true });
+    sinceMs = nowMs();
+    for (let from = 0; from <= position;) from += (await log.read('outcomes', from, PAGE_RECORDS)).length;
+    logMs.push(nowMs() - sinceMs);
+  }
+  await log.close();
+  const perS = (ms: readonly number[]) => (position + 1) / Math.min(...ms) * 1_000;
+  return { perS: perS(streamMs), logPerS: perS(logMs) };
 }
 
 async function newest(url: string): Promise<{ position: number }> {
@@ -205,8 +241,7 @@ async function newest(url: string): Promise<{ position: number }> {
 /** Orders one after the other, each sent when all readers have the event of the one before. */
 async function ways(port: number, requests: readonly Buffer[], readers: Readers): Promise<LatencySummary> {
   const latencies = new Latencies();
-  const socket = createConnection({ host: '127.0.0.1', port, noDelay: true });
-  await once(socket, 'connect');
+  const socket = await connected(port);
   for (const request of requests) {
     const { atMs: answeredMs, position } = await place(socket, request);
     const { ids, atMs } = await readers.ask({ until: position });
@@ -214,6 +249,12 @@ async function ways(port: number, requests: readonly Buffer[], readers: Readers)
   }
   socket.destroy();
   return latencies.summary();
+}
+
+async function connected(port: number): Promise<Socket> {
+  const socket = createConnection({ host: '127.0.0.1', port, noDelay: true });
+  await once(socket, 'connect');
+  return socket;
 }
 
 /** When the answer has come, and the order's log position. */

@@ -12,6 +12,7 @@ import { createMarket } from '../../tools/market/chain.js';
 import type { ApiChain, ApiConfig } from '../../tools/demo/api.js';
 import { eventsOf, readHistory } from '../support/crash-checks.js';
 import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
+import { extent, isLong } from '../support/extent.js';
 import { PYTHON_CLIENT, runPython, startPython } from '../support/python-client.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
@@ -19,6 +20,8 @@ import { until } from '../support/until.js';
 const DISPUTE_WINDOW_S = 5;
 /** How long the market of the whole life is open: for its trade, with a start of the service. */
 const OPEN_S = 45;
+/** Of the service under the market maker. */
+const KILLS = extent({ push: 1, long: 6 });
 
 /** Places an order, and asks for its outcome until it is known. Arguments: address, seconds of patience, market. */
 const PLACING = `
@@ -37,13 +40,24 @@ with Exchange(sys.argv[1], signer=os.environ["KEY"], patience=Patience(resend_fo
     print("open", sum(order["orderHash"] == placed["orderHash"] for order in exchange.open_orders()), flush=True)
 `;
 
-/** Sells five shares at 0.49 at once. Arguments: address, market. */
+/** Sells five shares at once, at whatever is bid. Arguments: address, market. */
 const TAKING = `
 import os, sys
 from prediction_exchange import Exchange, Order, Outcome, Side
 with Exchange(sys.argv[1], signer=os.environ["KEY"]) as exchange:
-    order = Order(sys.argv[2], Side.SELL, Outcome.YES, "0.49", "5", time_in_force="FOK")
+    order = Order(sys.argv[2], Side.SELL, Outcome.YES, "0.1", "5", time_in_force="FOK")
     print(exchange.place(order)["matches"])
+`;
+
+/** Gives the wallet shares and allowances, so that its fills are paid. Arguments: address, market. */
+const FUNDING = `
+import os, sys
+from prediction_exchange import Exchange
+with Exchange(sys.argv[1], signer=os.environ["KEY"], token=os.environ["TOKEN"]) as exchange:
+    exchange.permit("100", spender="conditionalTokens")
+    exchange.split(sys.argv[2], "100")
+    exchange.permit()
+    exchange.approve()
 `;
 
 describe('the client in Python, on a stack that is killed', function () {
@@ -165,18 +179,37 @@ describe('the client in Python, on a stack that is killed', function () {
     assert.equal(code, 0);
   });
 
-  it('makes a market, and goes on after a kill', async () => {
+  it(`makes a market, and goes on after ${KILLS === 1 ? 'a kill' : `each of ${KILLS} kills`}`, async () => {
     const marketId = await openedMarket('Will somebody make a market in Python?', 3_600);
+    // A single fill need not be paid for: the next quote comes before it fails.
+    for (const { privateKey } of isLong ? [maker!, taker!] : []) {
+      const environment = { KEY: privateKey, TOKEN: await token() };
+      const { code, output } = await runPython(['-c', FUNDING, url, marketId], { environment });
+      assert.equal(code, 0, output);
+    }
     const program = startPython(['examples/market_maker.py', url, marketId], {
       environment: { PRIVATE_KEY: maker!.privateKey, NONCES: join(directory, 'nonces') },
     });
     await Promise.all([program.said(/^BUY 5000000 at 490000: /), program.said(/^SELL 5000000 at 510000: /)]);
-    await killAndStart();
-    const { output } = await runPython(['-c', TAKING, url, marketId], { environment: { KEY: taker!.privateKey } });
-    assert.equal(output, '1\n');
-    // Its bid is filled at 0.49: it quotes around that, less what it leans for five shares.
-    await program.said(/^BUY 5000000 at 479000: /);
-    program.child.kill('SIGKILL');
-    await program.ended;
+    let bid = 490_000;
+    for (let kill = 1; kill <= KILLS; kill++) {
+      await killAndStart();
+      await until('its bid is there', async () => {
+        const { yes } = await get(`/api/v1/ticker/${marketId}`) as { yes: { bestBid: number } };
+        return yes.bestBid === bid;
+      });
+      const { output } = await runPython(['-c', TAKING, url, marketId], { environment: { KEY: taker!.privateKey } });
+      assert.equal(output, '1\n');
+      // Its bid is filled: it quotes around that price, less what it leans for five shares more.
+      bid -= 10_000 + 1_000 * kill;
+      await program.said(new RegExp(`^BUY 5000000 at ${bid}: `));
+    }
+    program.child.kill('SIGINT');
+    const { code, output } = await program.ended;
+    assert.equal(code, 0, output);
+    await until('it has left the book', async () => {
+      const { orders } = await get(`/api/v1/orders?trader=${maker!.address}`) as { orders: unknown[] };
+      return orders.length === 0;
+    });
   });
 });

@@ -185,7 +185,7 @@ export interface QuickRelays extends Pick<CrashRelays, 'relayed' | 'unsent'> {
 
 export function quickRelays(parts: CrashRelaysParts, quick: CrashQuick): QuickRelays {
   const { chain } = parts;
-  const notes = { relayed: new Map<string, Relayed>(), unsent: new Set<string>(), refusals: new Set<number>() };
+  const notes = { relayed: new Map<string, Relayed>(), unsent: new Set<string>(), refusals: new Set<string>() };
   const { deliver } = crashDelivery(parts);
   const relayClients = new Map<string, ReturnType<typeof relayClientOf>>();
   let lives = 0;

@@ -32,8 +32,8 @@ export interface CrashRelays {
   readonly relayed: ReadonlyMap<string, Relayed>;
   /** Ids of requests that were refused, or had nothing to do. */
   readonly unsent: ReadonlySet<string>;
-  /** Statuses of the refusals. */
-  readonly refusals: ReadonlySet<number>;
+  /** Codes of the refusals. */
+  readonly refusals: ReadonlySet<string>;
   /** Resolves after the signal, when each trader has done each of its acts. It can be called again, and goes on where it was. */
   relay(signal: AbortSignal): Promise<void>;
   /** Sends a request that was taken before once more: the hash that it is answered with. */
@@ -59,7 +59,7 @@ type Random = () => number;
 type Body = Readonly<Record<string, unknown>>;
 
 export function crashRelays(parts: CrashRelaysParts): CrashRelays {
-  const notes = { relayed: new Map<string, Relayed>(), unsent: new Set<string>(), refusals: new Set<number>() };
+  const notes = { relayed: new Map<string, Relayed>(), unsent: new Set<string>(), refusals: new Set<string>() };
   const { deliver } = crashDelivery(parts);
   let wallets: Promise<Gasless[]> | undefined;
   const all = () => wallets ??= Promise.all(parts.chain.traders.filter(({ means }) => means === 'gasless').map(async (trader, i) => {
@@ -83,7 +83,7 @@ export function crashRelays(parts: CrashRelaysParts): CrashRelays {
 interface RelayClientParts extends CrashRelaysParts {
   readonly relayed: Map<string, Relayed>;
   readonly unsent: Set<string>;
-  readonly refusals: Set<number>;
+  readonly refusals: Set<string>;
   readonly deliver: ReturnType<typeof crashDelivery>['deliver'];
 }
 
@@ -126,11 +126,11 @@ export async function relayClientOf({ address }: CrashTrader, { token, deliver, 
       if (again) await ask();
       await brought;
     },
-    /** Asks for what must be refused with this status. */
-    async refused(action: string, making: Promise<Body>, expected: number): Promise<void> {
+    /** Asks for what must be refused with this code. */
+    async refused(action: string, making: Promise<Body>, expected: string): Promise<void> {
       const { requestId, body } = await signed(making);
       const answer = await client.post(action, body);
-      equal(answer.status, expected, JSON.stringify(answer.body));
+      equal(answer.headers.get('X-Error-Code'), expected, `${answer.status} ${JSON.stringify(answer.body)}`);
       unsent.add(requestId);
       refusals.add(expected);
     },
@@ -216,9 +216,9 @@ function gasless(trader: CrashTrader, acting: Acting) {
       await carryOut('ctf-approval', bodies.approval(wallet), options());
     },
     () => relays.nothingToDo('ctf-approval', bodies.approval(wallet)),
-    () => refused('ctf-approval', bodies.approval(wallet, false, { later: 5n }), 400),
-    () => refused('ctf-merge', bodies.sets(wallet, 'ctf-merge', { conditionId: anyMarket().marketId, amount: MAX_UINT256 / 2n }), 422),
-    () => refused('ctf-split', bodies.sets(wallet, 'ctf-split', { conditionId: chain.chain.contracts.settlement.padEnd(66, '0'), amount: 1n }), 403),
+    () => refused('ctf-approval', bodies.approval(wallet, false, { later: 5n }), 'relay_wrong_signer'),
+    () => refused('ctf-merge', bodies.sets(wallet, 'ctf-merge', { conditionId: anyMarket().marketId, amount: MAX_UINT256 / 2n }), 'relay_would_revert'),
+    () => refused('ctf-split', bodies.sets(wallet, 'ctf-split', { conditionId: chain.chain.contracts.settlement.padEnd(66, '0'), amount: 1n }), 'relay_target_refused'),
   ];
   let isReady = false;
   let turn = 0;
@@ -260,13 +260,13 @@ function livesOfMarkets(trader: CrashTrader, acting: Acting) {
   async function leave({ marketId, address: market, bond, shares }: NonNullable<typeof entered>): Promise<void> {
     const [named, winningOutcome] = [{ market, marketId }, random() % 2];
     await carryOut('propose-resolution', bodies.proposal(wallet, { ...named, outcome: winningOutcome === 0, bond }), options());
-    await refused('settle-market', bodies.settlement(wallet, { ...named, winningOutcome: 1 - winningOutcome }), 422);
+    await refused('settle-market', bodies.settlement(wallet, { ...named, winningOutcome: 1 - winningOutcome }), 'relay_would_revert');
     await chain.disputeWindowPasses();
     await carryOut('settle-market', bodies.settlement(wallet, { ...named, winningOutcome }), options());
     if (number % 2 === 0) await carryOut('batch-ctf-redemption', batch({ marketId, address: market }), options());
     else await carryOut('ctf-redemption', bodies.redemption(wallet, { conditionId: marketId }), options());
     move(shares);
-    await refused('ctf-redemption', bodies.redemption(wallet, { conditionId: marketId }), 422);
+    await refused('ctf-redemption', bodies.redemption(wallet, { conditionId: marketId }), 'relay_would_revert');
     entered = undefined;
     count++;
   }

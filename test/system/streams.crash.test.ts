@@ -264,6 +264,19 @@ describe(`the streams through kills (SEED=${SEED})`, function () {
     deepEqual(sorted(markets.map((market) => market.id)), sorted([...kept.markets.keys()].map(String)));
   });
 
+  it('gave the prices that are read at the end', async () => {
+    const [{ told }] = readers as [ReturningReader];
+    const end = outcomes.length - 1;
+    const prices = told.map(parsed).filter(({ channel, position }) => channel === 'prices:BTC' && position <= end)
+      .map(({ timestamp, price }) => ({ timestamp: Math.floor(Number(timestamp) / 1_000), price }));
+    const last = prices.at(-1)!.timestamp;
+    const { history } = await get(stack.url, '/api/v1/prices/BTC/history', end) as unknown as { history: readonly PriceRead[] };
+    // It is of the last twenty minutes, and goes on.
+    const read = history.filter(({ timestamp }) => timestamp <= last).map(({ timestamp, price }) => ({ timestamp, price }));
+    deepEqual(read, prices.filter(({ timestamp }) => timestamp >= read[0]!.timestamp));
+    ok(read.length > 10, `${read.length} prices`);
+  });
+
   it('was all through real kills and lost connections, and ended no stream for a reason that does not pass', () => {
     deepEqual([...new Set(deaths.map(({ role }) => role))].sort(), ['engine', 'projections', 'query']);
     for (const { name, connections, codes } of readers) {
@@ -297,6 +310,7 @@ function positionsIn(changes: readonly number[], end: number, below: (n: number)
 }
 
 type Trade = Readonly<Record<string, unknown>>;
+interface PriceRead { readonly timestamp: number; readonly price: number }
 interface TradesPage { readonly trades: readonly Trade[]; readonly nextCursor?: string }
 
 /** All trades of a market, page by page. */

@@ -1,7 +1,7 @@
 """
-A market maker in about a hundred lines: it quotes both sides of YES around the last price, leans against what it holds,
-and leaves the book by itself when it loses the exchange. It needs shares to sell and stablecoin to buy with: see
-whole_life.py for how a wallet gets both.
+A market maker: it quotes both sides of YES around the last price, leans against what it holds, and leaves the book by
+itself when it loses the exchange. It needs shares to sell and stablecoin to buy with: see whole_life.py for how a
+wallet gets both.
 
     PRIVATE_KEY=0x… python market_maker.py http://127.0.0.1:8080 MARKET_ID
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from contextlib import suppress
 
 from prediction_exchange import AsyncExchange, FileNonces, Gap, Order, Outcome, OutcomeUnknown, Refusal, Side, answers
 
@@ -137,12 +138,17 @@ class MarketMaker:
 
 
 async def main() -> None:
-    """Makes the market that the command line names."""
+    """Makes the market that the command line names, until Ctrl-C."""
     _, url, market_id = sys.argv
     nonces = FileNonces(os.environ.get("NONCES", "market-maker.nonces"))
     async with AsyncExchange(url, signer=os.environ["PRIVATE_KEY"], nonces=nonces) as exchange:
-        await MarketMaker(exchange, market_id).run()
+        try:
+            await MarketMaker(exchange, market_id).run()
+        finally:
+            # An order that is still on its way goes with the lease.
+            await exchange.cancel_all(market_id)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    with suppress(KeyboardInterrupt):
+        asyncio.run(main())

@@ -151,6 +151,20 @@ def test_a_relayed_action_is_done_when_its_nonce_is_used() -> None:
         assert caught.value.tx_hash == "0x12"
 
 
+def test_a_relayed_action_is_signed_anew_while_another_message_has_its_nonce() -> None:
+    driver = Driver()
+    core = driver.core(token="t")
+    three, four, five = (answer({"owner": owner, "token": "0", "markets": []}) for owner in ("3", "4", "5"))
+    taken = answer({"success": False, "error": "another"}, 409, X_Error_Code="relay_already_used")
+    sent = answer({"success": True, "tx_hash": "0x12"})
+    assert driver.run(core.split(MARKET, "1"), three, taken, three, taken, four, sent, five).is_done
+    bodies = [request.body for request in driver.requests if request.method == "POST"]
+    assert (bodies[0] == bodies[1], bodies[1] == bodies[2]) == (True, False)
+    with pytest.raises(Refusal) as caught:
+        driver.run(core.split(MARKET, "1"), *[three, taken] * 20)
+    assert caught.value.code == "relay_already_used"
+
+
 def test_what_cannot_be_sent_is_refused_before_anything_is_sent() -> None:
     driver = Driver()
     core = driver.core()

@@ -5,9 +5,10 @@ redeem.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Concatenate, ParamSpec, cast
 
 from .amounts import UINT256_MAX, Amount, base_units
 from .answers import Chain, UserNonces
@@ -15,6 +16,8 @@ from .errors import BadArgument, ExchangeError, OutcomeUnknown, Refusal, Transpo
 from .orders import Outcome
 from .session import Session, body_of, bytes32
 from .wire import Flow, Pause, Request, post, segment
+
+P = ParamSpec("P")
 
 #: What a permit of no limit permits.
 UNLIMITED = UINT256_MAX
@@ -44,13 +47,39 @@ class _Message:
     market_id: str | None
 
 
+def _when_due(
+    method: Callable[Concatenate[Relaying, P], Flow[Relayed]],
+) -> Callable[Concatenate[Relaying, P], Flow[Relayed]]:
+    """
+    While another message of the wallet is on its way to a block, its nonce is the one that is due: then that is waited
+    for, and the action is signed with the next one.
+    """
+
+    @functools.wraps(method)
+    def flow(self: Relaying, /, *args: P.args, **kwargs: P.kwargs) -> Flow[Relayed]:
+        deadline = self.clock.elapsed() + self.patience.resend_for
+        attempt = 0
+        while True:
+            try:
+                return (yield from method(self, *args, **kwargs))
+            except Refusal as error:
+                pause = self.patience.pause(attempt, self.clock.chance())
+                if error.code != "relay_already_used" or self.clock.elapsed() + pause >= deadline:
+                    raise
+            attempt += 1
+            yield Pause(pause)
+
+    return flow
+
+
 class Relaying(Session):
     """
     The flows of relayed actions. Each signs once, sends until the relayer answers, and with `wait` (the default) until
-    the chain has it, since the next message of the wallet needs the next nonce. Raises Refusal, and OutcomeUnknown at
-    the deadline.
+    the chain has it, since the next message of the wallet needs the next nonce. Several at once wait for each other's.
+    Raises Refusal, and OutcomeUnknown at the deadline.
     """
 
+    @_when_due
     def approve(self, approved: bool = True, *, chain_id: int | None = None, wait: bool = True) -> Flow[Relayed]:
         """Lets the settlement contract move the wallet's shares, which selling needs; False revokes it."""
         chain = yield from self._relaying_chain(chain_id)
@@ -58,6 +87,7 @@ class Relaying(Session):
         message = yield from self._message(chain, "ctf-approval", fields)
         return (yield from self._relay(chain, "ctf-approval", {**fields, **message.fields}, [message], wait))
 
+    @_when_due
     def permit(
         self, value: Amount = UNLIMITED, *, spender: str = "settlement", chain_id: int | None = None, wait: bool = True
     ) -> Flow[Relayed]:
@@ -74,14 +104,17 @@ class Relaying(Session):
         body = {**fields, "value": str(fields["value"]), **message.fields}
         return (yield from self._relay(chain, "usdc-permit", body, [message], wait))
 
+    @_when_due
     def split(self, market_id: str, amount: Amount, *, wait: bool = True) -> Flow[Relayed]:
         """Turns stablecoin into as many shares of YES and of NO. Needs a permit for `conditionalTokens` before."""
         return (yield from self._sets("ctf-split", market_id, amount, wait))
 
+    @_when_due
     def merge(self, market_id: str, amount: Amount, *, wait: bool = True) -> Flow[Relayed]:
         """Turns as many shares of YES and of NO into stablecoin."""
         return (yield from self._sets("ctf-merge", market_id, amount, wait))
 
+    @_when_due
     def redeem(
         self, market_id: str, outcomes: Sequence[Outcome] = tuple(Outcome), *, wait: bool = True
     ) -> Flow[Relayed]:
@@ -90,6 +123,7 @@ class Relaying(Session):
         item, message = yield from self._redemption(chain, market_id, outcomes)
         return (yield from self._relay(chain, "ctf-redemption", {"owner": self.address, **item}, [message], wait))
 
+    @_when_due
     def redeem_many(
         self, market_ids: Sequence[str], *, chain_id: int | None = None, wait: bool = True
     ) -> Flow[Relayed]:
@@ -104,6 +138,7 @@ class Relaying(Session):
         body = {"owner": self.address, "redemptions": items}
         return (yield from self._relay(chain, "batch-ctf-redemption", body, messages, wait))
 
+    @_when_due
     def propose(self, market_id: str, outcome: Outcome, *, wait: bool = True) -> Flow[Relayed]:
         """Proposes the outcome of an expired market. The wallet posts the market's bond, which its permit goes with."""
         chain = yield from self._relaying_chain(market_id=market_id)
@@ -130,6 +165,7 @@ class Relaying(Session):
         }
         return (yield from self._relay(chain, "propose-resolution", body, [message], wait))
 
+    @_when_due
     def settle(self, market_id: str, winning_outcome: Outcome, *, wait: bool = True) -> Flow[Relayed]:
         """Settles a proposal after its dispute window: the market is resolved."""
         chain = yield from self._relaying_chain(market_id=market_id)
