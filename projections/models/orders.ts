@@ -2,7 +2,7 @@
 import type {
   FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
 } from '../../engine/records/events.js';
-import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
+import { byteaArray, int2Array, int4Array, int8Array, numericArray, rowsFrom, textArray } from '../columns.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
 import {
   foldEvents, handledBy, InconsistentOutcomes, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
@@ -88,18 +88,17 @@ const WRITE_ORDERS = {
     with changed as (
       update orders set remaining = now.remaining, status = now.status, closed_at_ms = now.closed_at_ms,
         closed_position = now.closed_position, close_reason = now.close_reason
-      from unnest($18::bigint[], $19::numeric[], $20::smallint[], $21::bigint[], $22::bigint[], $23::text[])
-        as now (number, remaining, status, closed_at_ms, closed_position, close_reason)
+      from ${rowsFrom(18, 'number bigint, remaining numeric, status smallint, closed_at_ms bigint, closed_position bigint, close_reason text')} now
       where orders.number = now.number
     ), closed as (
-      delete from open_orders using unnest($24::bytea[], $25::bigint[]) as over (trader, number)
+      delete from open_orders using ${rowsFrom(24, 'trader bytea, number bigint')} over
       where open_orders.trader = over.trader and open_orders.number = over.number
     ), made as (
       insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms, chain_id,
         remaining, status, closed_at_ms, closed_position, close_reason)
-      select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
-        $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::bigint[], $13::numeric[], $14::smallint[], $15::bigint[], $16::bigint[],
-        $17::text[])
+      ${rowsFrom(1, `number bigint, order_hash bytea, market_id bytea, trader bytea, side smallint, outcome smallint, price integer,
+        size numeric, nonce numeric, expiration numeric, placed_at_ms bigint, chain_id bigint, remaining numeric, status smallint,
+        closed_at_ms bigint, closed_position bigint, close_reason text`)}
       returning trader, number, chain_id, status
     )
     insert into open_orders (trader, number, chain_id)
@@ -123,7 +122,7 @@ const WRITE_REDUCTIONS = {
 
 const WRITE_MESSAGES = {
   name: 'write_order_messages',
-  text: 'insert into order_messages (trader, position) select * from unnest($1::bytea[], $2::bigint[])',
+  text: `insert into order_messages (trader, position) ${rowsFrom(1, 'trader bytea, position bigint')}`,
 };
 
 /** The number of open orders remembered between batches. Closed orders rarely change again. */

@@ -1,6 +1,6 @@
 /** The `trades` projection: every fill with its settlement, the transactions signed to settle it, and the volumes without failed fills. */
 import type { FillFailed, FillMatched, MarketOpened, SettlementSubmitted } from '../../engine/records/events.js';
-import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
+import { byteaArray, int2Array, int4Array, int8Array, numericArray, rowsFrom, textArray } from '../columns.js';
 import { CANDLE_TABLES, remakeCandles, writeCandles, type TimedTrade } from './candles.js';
 import { addMarkets, VOLUME_TABLES, writeVolumes, type CountedTrade } from './trade-volumes.js';
 import {
@@ -99,9 +99,9 @@ const WRITE_TRADES = {
     with written as (
       insert into trades (number, market_id, outcome, price, size, cost, taker_side, maker_number, taker_number, buyer, seller,
         position, at_ms, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
-      select * from unnest($1::bigint[], $2::bytea[], $3::smallint[], $4::integer[], $5::numeric[], $6::numeric[], $7::smallint[],
-        $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::bigint[], $14::smallint[], $15::bytea[],
-        $16::bigint[], $17::bigint[], $18::text[])
+      ${rowsFrom(1, `number bigint, market_id bytea, outcome smallint, price integer, size numeric, cost numeric, taker_side smallint,
+        maker_number bigint, taker_number bigint, buyer bytea, seller bytea, position bigint, at_ms bigint, settlement smallint, tx_hash bytea,
+        settled_position bigint, settled_at_ms bigint, failure_reason text`)}
       returning number, market_id, buyer, seller, settlement, tx_hash, settled_position, settled_at_ms
     ), ${ENDED}
     insert into unsettled_trades (number, market_id, buyer, seller)
@@ -133,8 +133,8 @@ const SETTLE_TRADES = {
     with written as (
       update trades set settlement = now.settlement, tx_hash = now.tx_hash, settled_position = now.settled_position,
         settled_at_ms = now.settled_at_ms, failure_reason = now.failure_reason
-      from unnest($1::bigint[], $2::smallint[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[])
-        as now (number, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
+      from ${rowsFrom(1, `number bigint, settlement smallint, tx_hash bytea, settled_position bigint, settled_at_ms bigint,
+        failure_reason text`)} now
       where trades.number = now.number and trades.settlement < ${CONFIRMED}
       returning trades.number, trades.at_ms, trades.market_id, trades.settlement, trades.tx_hash, trades.settled_position, trades.settled_at_ms
     ), ended as (
@@ -145,7 +145,7 @@ const SETTLE_TRADES = {
 
 const WRITE_MESSAGES = {
   name: 'write_trade_messages',
-  text: 'insert into trade_messages (market_id, position) select * from unnest($1::bytea[], $2::bigint[])',
+  text: `insert into trade_messages (market_id, position) ${rowsFrom(1, 'market_id bytea, position bigint')}`,
 };
 
 interface Settlement {
