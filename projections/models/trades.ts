@@ -13,8 +13,9 @@ import {
  * and the fill's place in the transaction. No index of `trades` has a column that settling changes, and each page has free space, so that the
  * update stays in the row's page and writes no index; what is found by its settlement is in narrow tables. `unsettled_trades` has the trades that
  * are matched or pending, `failed_trades` those that failed, and `unannounced_settlements` the transactions that settled or failed fills without
- * a SettlementSubmitted that names them. `trade_messages` has each position at which fills of the market matched, were submitted while
- * unsettled, settled or failed: those of the messages in the market's channel of the streams.
+ * a SettlementSubmitted that names them. `trade_messages` has each position at which fills of the market were submitted while unsettled, settled
+ * or failed, or matched later than their taker was placed: when it was reinstated. Where `position` is `taker_number`, the trades themselves say
+ * so: together they are the positions of the messages in the market's channel of the streams.
  */
 const TABLES = [`
 create table trades (
@@ -200,7 +201,7 @@ const EVENTS: Handlers<Changes> = {
 };
 
 export const trades: Projection = {
-  name: 'trades', version: 6, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'trades', version: 7, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
@@ -265,14 +266,14 @@ async function settleOlder(older: ReadonlyMap<number, Settlement>, query: Query)
   return unsettled;
 }
 
-/** Writes the positions of the batch at which something happened to a market's fills. */
+/** Writes the positions of the batch at which something happened to a market's fills, but for those at which their takers were placed. */
 async function writeMessages({ matched, settling }: Changes, before: ReadonlyMap<number, Before>, query: Query): Promise<void> {
   const byMarket = new Map<string, Set<number>>();
   const note = (marketId: string, position: number): void => {
     const positions = byMarket.get(marketId);
     if (positions === undefined) byMarket.set(marketId, new Set([position])); else positions.add(position);
   };
-  for (const { event, position } of matched.values()) note(event.marketId, position);
+  for (const { event, position } of matched.values()) if (event.takerNumber !== position) note(event.marketId, position);
   for (const { fill, position } of settling) {
     // A fill that was final before the batch, or that was never matched, is not among them.
     const marketId = matched.get(fill)?.event.marketId ?? before.get(fill)?.marketId;
