@@ -23,4 +23,4 @@ export const allEndpoints: readonly Endpoint[] = [
 ];
 
 /** Pages that are not endpoints of the API, with all paths below them, and the role that serves each. */
-export const pages: Readonly<Record<string, EndpointRole>> = { '/docs': 'query' };
+export const pages: Readonly<Record<string, EndpointRole>> = { '/': 'query', '/assets': 'query', '/docs': 'query' };

@@ -40,7 +40,8 @@ export function welcomeText(welcome: Welcome): string {
   const { config, roles, chains, devRpcUrl } = welcome;
   const url = reachable(welcome.url);
   const parts = [
-    `prediction-exchange is running at ${url}${roles.includes('query') ? ` (documentation: ${url}/docs)` : ''}\n  Data is kept in ${config.dataDir}.`,
+    `prediction-exchange is running at ${url}${roles.includes('query') ? ` (open it in a browser; documentation: ${url}/docs)` : ''}`,
+    `  Data is kept in ${config.dataDir}.`,
     ...roles.length < ROLE_NAMES.length ? [`  Only these roles run here: ${roles.join(', ')}. The others are for other processes (docs/roles.md).`] : [],
     ...config.cancelAuth === 'open'
       ? ['  CANCEL_AUTH=open: anybody on this machine can cancel any order. Set CANCEL_AUTH=required to ask for signatures.']

@@ -1,4 +1,4 @@
-// node tools/run.mjs PROGRAM [argument…]: compiles the sources if one of them has changed since the last build, then runs
+// node tools/run.mjs PROGRAM [argument…]: compiles the sources, and builds the page, where one of them has changed since the last build, then runs
 // dist/PROGRAM.js in this process. PROGRAM has no ending; a folder, as tools/, takes the program's name from the
 // next argument. Without PROGRAM this only compiles.
 import { spawnSync } from 'node:child_process';
@@ -10,41 +10,55 @@ import process from 'node:process';
 import { URL, fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** What the last build was made from; without it, there is no complete build. */
-const RECORD = join(root, 'dist', 'built-from');
 
-/** A digest of the compiler's inputs by path, size and time of change, which takes milliseconds. The packages' types count by the lock file. */
-function inputs() {
-  const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'));
-  const sources = include.flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)))
-    .filter((file) => file.endsWith('.ts') || file.endsWith('.json'));
+/** What is built. `record` says what the last build was made from; without it, there is no complete build. */
+const PROGRAMS = {
+  record: join(root, 'dist', 'built-from'), fixed: ['package-lock.json', 'tsconfig.json'], endings: /\.(ts|json)$/,
+  folders: () => JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')).include,
+  say: 'Compiling: this takes some seconds, the first time only.',
+  steps: [['typescript7', 'bin/tsc', '--project', root]],
+};
+/** The page has the client in it, and to decide a history again, the pure part of the engine. */
+const PAGE = {
+  record: join(root, 'dist', 'page-built-from'), fixed: ['package-lock.json'], endings: /\.(tsx?|json|css|html|svg)$/,
+  folders: () => ['page', 'client/src', ...['records', 'rules', 'book', 'run'].map((part) => `engine/${part}`)],
+  say: 'Building the page.',
+  steps: [['typescript7', 'bin/tsc', '--project', join(root, 'page')], ['vite', 'bin/vite.js', 'build', '--logLevel', 'warn', join(root, 'page')]],
+};
+
+/** A digest of a build's inputs by path, size and time of change, which takes milliseconds. The packages count by the lock file. */
+function inputs({ fixed, endings, folders }) {
+  const sources = folders().flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)))
+    .filter((file) => endings.test(file));
   const digest = createHash('sha256');
-  for (const file of ['package-lock.json', 'tsconfig.json', ...sources.sort()]) {
+  for (const file of [...fixed, ...sources.sort()]) {
     const { size, mtimeMs } = statSync(join(root, file));
     digest.update(`${file}\n${size} ${mtimeMs}\n`);
   }
   return digest.digest('hex');
 }
 
-function lastBuild() {
+function lastBuild({ record }) {
   try {
-    return readFileSync(RECORD, 'utf8');
+    return readFileSync(record, 'utf8');
   } catch {
     return undefined;
   }
 }
 
 /** Ends this process with the compiler's code where the sources do not compile: nothing runs on an old build. */
-function build() {
-  const from = inputs();
-  const last = lastBuild();
+function build(part) {
+  const from = inputs(part);
+  const last = lastBuild(part);
   if (last === from) return;
-  if (last === undefined) console.error('Compiling: this takes some seconds, the first time only.');
-  rmSync(RECORD, { force: true });
-  const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript7/package.json')));
-  const { status } = spawnSync(process.execPath, [compiler, '--project', root], { cwd: root, stdio: ['ignore', 2, 2] });
-  if (status !== 0) process.exit(status ?? 1);
-  writeFileSync(RECORD, from);
+  if (last === undefined) console.error(part.say);
+  rmSync(part.record, { force: true });
+  for (const [name, program, ...options] of part.steps) {
+    const file = fileURLToPath(new URL(program, import.meta.resolve(`${name}/package.json`)));
+    const { status } = spawnSync(process.execPath, [file, ...options], { cwd: root, stdio: ['ignore', 2, 2] });
+    if (status !== 0) process.exit(status ?? 1);
+  }
+  writeFileSync(part.record, from);
 }
 
 /** The program's path, and its arguments. */
@@ -56,7 +70,8 @@ function chosen([program, name, ...rest]) {
   process.exit(2);
 }
 
-build();
+build(PROGRAMS);
+build(PAGE);
 const given = process.argv.slice(2);
 if (given.length > 0) {
   const [program, rest] = chosen(given);

@@ -46,6 +46,8 @@ export interface AppOptions {
   readonly observer: Observer;
   /** Pages with their own middleware, by path: the documentation. */
   readonly pages: Readonly<Record<string, RequestHandler>>;
+  /** Answers `/` and what its page loads; asked after everything else, so that no other request pays for it. */
+  readonly page?: RequestHandler | undefined;
   /** Number of trusted proxies in front of the service. */
   readonly trustProxy: number;
   /** A monotonic clock in milliseconds. */
@@ -73,7 +75,7 @@ export interface App {
 
 /** Builds the application; its routes cannot change later. */
 export function createApp(options: AppOptions): App {
-  const { pages, trustProxy, observer, now, pause: rest } = options;
+  const { pages, page: front, trustProxy, observer, now, pause: rest } = options;
   const ending = notEnding();
   const [streams, upgrades] = [new StreamConnections(), new Upgrades()];
   const webSockets = createWebSockets({ ending, streams, now, ...rest && { pause: rest } });
@@ -88,6 +90,7 @@ export function createApp(options: AppOptions): App {
   app.use(client, wellFormed);
   for (const [path, page] of Object.entries(pages)) app.use(path, withoutBody, page);
   addEndpoints(app, options, parts);
+  if (front !== undefined) app.use(withoutBody, front);
   app.use(() => { throw new RequestError('not_found'); });
   app.use(errors);
 

@@ -41,3 +41,28 @@ export const COMMON_HEADERS: readonly string[] = [
 export function pageHeaders(): RequestHandler {
   return helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } });
 }
+
+const NONE = ['\'none\''];
+const OWN = ['\'self\''];
+
+/**
+ * Headers for the exchange's own page, which signs with a visitor's wallet: nothing in it can run, load or be framed
+ * but what the service itself serves. `connect-src` is wider than the rest: whoever verifies the history compares it
+ * with a chain through a node of their own choice, which may be anywhere by HTTPS, or on their machine.
+ */
+export function pageWithWalletHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: NONE, scriptSrc: OWN, styleSrc: OWN, workerSrc: OWN, imgSrc: ['\'self\'', 'data:'],
+        connectSrc: ['\'self\'', 'https:', 'http://127.0.0.1:*', 'http://localhost:*'],
+        baseUri: NONE, formAction: NONE, frameAncestors: NONE,
+      },
+    },
+    crossOriginResourcePolicy: { policy: 'same-origin' },
+    frameguard: { action: 'deny' },
+    // Wallets in windows of their own speak to the page that has opened them.
+    crossOriginOpenerPolicy: { policy: 'same-origin-allow-popups' },
+  });
+}

@@ -71,15 +71,17 @@ export async function openProcess({
   let working: Working | undefined;
   // Loaded where it is served: the documentation's assets take a tenth of a second.
   const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json', config.trustProxy) } : {};
-  const { app, closeTokens } = appOf({ pages, config, chains, others, urls, metrics, logger, working: () => working, readiness: async (role) => {
-    const now = working;
-    const left = leaving.isSaid ? ['the service is stopping'] : [];
-    return readinessAnswer({
-      roles: config.roles,
-      reasons: now === undefined ? startingReasons([...left, ...waits.reasons()]) : [...left, ...reasonsOf(now, role)],
-      readings: now === undefined ? [] : stateOf(now, role),
-    });
-  } });
+  const page = roles.has('query') ? await (await import('../http/page.js')).builtPage() : undefined;
+  const { app, closeTokens } = appOf({ pages, page, config, chains, others, urls, metrics, logger, working: () => working,
+    readiness: async (role) => {
+      const now = working;
+      const left = leaving.isSaid ? ['the service is stopping'] : [];
+      return readinessAnswer({
+        roles: config.roles,
+        reasons: now === undefined ? startingReasons([...left, ...waits.reasons()]) : [...left, ...reasonsOf(now, role)],
+        readings: now === undefined ? [] : stateOf(now, role),
+      });
+    } });
   const { url, stop } = await serve(app, { config, metrics, logger });
   const { started, failed, stopSteps } = startRoles({
     config, roles, urls, chains, logger, metrics, machine, waits, abort: (reason) => { ending.abort(reason); },
@@ -122,6 +124,7 @@ export async function startProcess(
 
 interface AppParts {
   readonly pages: Parameters<typeof createApp>[0]['pages'];
+  readonly page: Parameters<typeof createApp>[0]['page'];
   readonly config: Config;
   readonly chains: readonly ConfiguredChain[];
   /** Beside those of the exchange. */
@@ -138,7 +141,7 @@ const ALWAYS: ReadonlySet<Endpoint> = new Set<Endpoint>([getLiveness, getReadine
 
 /** The application of the roles' endpoints, whose handlers come when the roles work. */
 function appOf(
-  { pages, config, chains, others, urls, metrics, logger, working, readiness }: AppParts,
+  { pages, page, config, chains, others, urls, metrics, logger, working, readiness }: AppParts,
 ): { readonly app: App; closeTokens(): Promise<void> } {
   const works = (): Working => {
     const now = working();
@@ -161,7 +164,7 @@ function appOf(
     ], endpoints,
     admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
     ownPagesOnly: config.cancelAuth === 'open' ? cancelEndpoints : [],
-    pages, trustProxy: config.trustProxy, now: () => performance.now(),
+    pages, page, trustProxy: config.trustProxy, now: () => performance.now(),
     limiters: createLimiters({
       windowS: RATE_LIMIT_WINDOW_S, orders: config.rateLimitOrders, reads: config.rateLimitReads,
     }),

@@ -91,6 +91,12 @@ const ARROWS: readonly Arrow[] = [
   { of: 'client', may: ['client/*'], because: 'whoever uses the client has nothing else of the exchange' },
   { of: 'client/src', may: ['client/src/*'], because: 'its package holds nothing else' },
 
+  { of: 'page', may: ['page/*', 'client/src/*'], because: 'the page proves the client: it has nothing of the exchange that others do not have' },
+  {
+    of: 'page/src/verify', may: ['page/*', 'client/src/*', 'engine/records/*', 'engine/rules/*', 'engine/book/*', 'engine/run/*'],
+    because: 'whoever decides the history again runs the engine itself',
+  },
+
   { of: 'test', may: FOLDERS.map((folder) => `${folder}/*`), because: 'tests may import anything of the project' },
 ];
 

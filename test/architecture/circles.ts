@@ -15,7 +15,8 @@ export const circles: Rule = (project) => {
 };
 
 function graphOf({ sources }: Project): Graph {
-  return new Map(sources.map(({ path, imports }) => [path, imports.flatMap(({ target }) => target === undefined ? [] : [`${target}.ts`])]));
+  const paths = new Map(sources.map(({ path }) => [path.replace(/\.tsx?$/, ''), path]));
+  return new Map(sources.map(({ path, imports }) => [path, imports.flatMap(({ target }) => target === undefined ? [] : [paths.get(target) ?? `${target}.ts`])]));
 }
 
 /** The sets of files in which each reaches each other, sorted: those that a file both reaches and is reached from. */

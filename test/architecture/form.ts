@@ -11,6 +11,7 @@ export const form: Rule = eachSource(({ path, text, tree }) => {
   if (BANNED_NAMES.test(path)) findings.push(`${path} is named after no subject: name it for what it does`);
   for (const statement of tree.statements) {
     const modifiers = ts.canHaveModifiers(statement) ? ts.getModifiers(statement) ?? [] : [];
+    if (path === 'page/vite.config.ts') continue; // Vite takes the default export.
     if (ts.isExportAssignment(statement) || modifiers.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword)) {
       findings.push(`${path}:${lineOf(tree, statement)} has a default export: give it a name, so that it is called the same everywhere`);
     }

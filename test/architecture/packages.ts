@@ -8,6 +8,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': [
     'engine/log/eventstore/check.ts', 'engine/log/eventstore/client.ts', 'engine/log/eventstore/connection.ts', 'engine/log/eventstore/reads.ts',
   ],
+  '@preact/signals': ['page/*'],
   '@foundry-rs/anvil': ['stack/chain/anvil.ts'],
   'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
   'commander': ['tools/audit.ts', 'tools/audit/exit-codes.ts', 'tools/backup.ts', 'tools/demo.ts', 'tools/deploy.ts', 'tools/export.ts', 'tools/market.ts', 'tools/rebuild.ts', 'tools/token.ts', 'tools/terminal/tool.ts', 'service/program.ts'],
@@ -18,7 +19,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'client/src/cli/main.ts', 'client/examples/*',
   ],
   'eventsource-parser': ['command/prices/providers/event-stream.ts', 'tools/demo/api.ts'],
-  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/security.ts'],
+  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/page.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'fs-native-extensions': ['service/machine/directory-lock.ts'],
   'hash-wasm': ['command/signing/typed-data.ts'],
@@ -32,11 +33,13 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'command/lane/session.ts', 'service/access/token-store.ts', 'stack/reader-login.ts',
   ],
   'pino': ['service/logger.ts'],
+  'preact': ['page/*'],
   'prom-client': ['service/status/metrics.ts'],
   'secp256k1': ['command/signing/recover.ts'],
   'solc': ['contracts-abi/compile.ts'],
   'swagger-ui-express': ['service/http/docs.ts'],
   'typebox': ['engine/records/schema-types.ts'],
+  'vite': ['page/vite.config.ts'],
   'ws': ['command/prices/providers/websocket.ts', 'service/http/web-sockets.ts'],
 };
 
@@ -69,13 +72,13 @@ export function ownersOf(table: Owners): Rule {
   };
 }
 
-/** What the running system imports is a dependency, and not one for development only. */
+/** What the running system imports is a dependency, and not one for development only. The page is built before it runs. */
 export const installed: Rule = (project) => {
   const { dependencies, devDependencies } = manifestOf(project);
   return project.sources.flatMap(({ path, imports }) => imports.flatMap(({ module, line, typeOnly }) => {
     const name = packageOf(module);
     if (name === undefined || dependencies.includes(name)) return [];
-    const forTests = path.startsWith('test/') || path === 'contracts-abi/compile.ts' || typeOnly;
+    const forTests = path.startsWith('test/') || path.startsWith('page/') || path === 'contracts-abi/compile.ts' || typeOnly;
     return forTests && devDependencies.includes(name) ? [] : [`${path}:${line} imports ${name}, which is not in package.json's dependencies: add it there`];
   }));
 };

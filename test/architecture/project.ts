@@ -31,7 +31,7 @@ export interface Project {
 /** Returns its findings: each says where, what is wrong, why, and what to do. */
 export type Rule = (project: Project) => string[];
 
-export const FOLDERS = ['client', 'command', 'contracts-abi', 'engine', 'projections', 'query', 'service', 'stack', 'test', 'tools'] as const;
+export const FOLDERS = ['client', 'command', 'contracts-abi', 'engine', 'page', 'projections', 'query', 'service', 'stack', 'test', 'tools'] as const;
 
 /** What generators write clients from is compiled with the client's packages, by a test of its own. */
 const NOT_READ = ['.git', 'package-lock.json', 'generators'];
@@ -54,7 +54,7 @@ export function readProject(root: string): Project {
 
 /** A project of the given texts by path. */
 export function projectOf(texts: Readonly<Record<string, string>>): Project {
-  const sources = Object.entries(texts).filter(([path]) => path.endsWith('.ts')).map(([path, text]) => parse(path, text));
+  const sources = Object.entries(texts).filter(([path]) => /\.tsx?$/.test(path)).map(([path, text]) => parse(path, text));
   return { texts: new Map(Object.entries(texts)), sources };
 }
 
@@ -65,8 +65,8 @@ export function eachSource(rule: (source: Source) => string[]): Rule {
 
 /** Whether a path, with or without its ending, is the pattern, or below it where the pattern ends with `/*`. */
 export function isOneOf(path: string, patterns: readonly string[]): boolean {
-  const bare = path.replace(/\.ts$/, '');
-  return patterns.some((pattern) => pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : bare === pattern.replace(/\.ts$/, ''));
+  const bare = path.replace(/\.tsx?$/, '');
+  return patterns.some((pattern) => pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : bare === pattern.replace(/\.tsx?$/, ''));
 }
 
 export function visit(node: ts.Node, onNode: (node: ts.Node) => void): void {

@@ -1,0 +1,5 @@
+/** One market: its books, prices, trades, rules and resolution. */
+
+export function MarketView() {
+  return <h1>Market</h1>;
+}

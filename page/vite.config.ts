@@ -1,0 +1,19 @@
+/** How Vite builds the page: one document, and scripts and styles whose names carry a hash, into dist/page/. */
+import type { UserConfig } from 'vite';
+
+export default {
+  base: './',
+  build: {
+    outDir: '../dist/page',
+    emptyOutDir: true,
+    target: 'es2022',
+    assetsDir: 'assets',
+    // The Content-Security-Policy allows no data: address for scripts and styles.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    manifest: 'manifest.json',
+    reportCompressedSize: false,
+  },
+  worker: { format: 'es' },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+} satisfies UserConfig;
