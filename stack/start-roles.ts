@@ -10,6 +10,7 @@ import { within } from '../engine/waiting.js';
 import { keyVariablesOf } from '../service/chains-file.js';
 import type { Config } from '../service/config.js';
 import { checkPlace, urlOf } from '../service/http/server.js';
+import { NODE_ARGUMENTS } from '../service/process/node-arguments.js';
 import { STOP_TIMEOUT_MS } from '../service/process/serve.js';
 import { runProgram, type Running } from '../service/program.js';
 import type { RoleName } from '../service/process/roles.js';
@@ -28,7 +29,7 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
   // Detached: Ctrl-C in a terminal then reaches only this process, which passes it on once. By the channel that `fork` opens, the
   // processes also end when this one is killed.
   const children = places.map((place) => startedAs(nameOf(place), fork(PROGRAM, {
-    env: childEnvironment(config, stack, place), execArgv: ['--enable-source-maps'], detached: true,
+    env: childEnvironment(config, stack, place), execArgv: [...NODE_ARGUMENTS], detached: true,
   })));
   const stopping = new AbortController();
   steps.unshift({ what: 'stop the roles', run: async () => {

@@ -28,7 +28,7 @@ export interface PlaceOrdersParts {
 
 export function createPlaceOrders({ placing, submitAll, counted, failed }: PlaceOrdersParts): SignedRequestHandler {
   return async (body, signal) => {
-    const requests = ordersIn(parseJsonObject(body));
+    const requests = ordersIn(body);
     const append = createCommonAppend(requests.length, (commands) => submitAll(commands, signal));
     const marketIds = requests.map(marketIn);
     let position = -1;
@@ -66,14 +66,25 @@ function placeOne(placing: OrderPlacing, request: unknown, how: Parameters<Order
 /** The number of orders in the body: the rate limit counts each as if it came alone. */
 function weightOf(body: Buffer): number {
   try {
-    return ordersIn(parseJsonObject(body)).length;
+    return ordersIn(body).length;
   } catch {
     // The handler refuses it.
     return 1;
   }
 }
 
-function ordersIn(body: JsonObject): readonly unknown[] {
+/** A body is read twice, for its weight and to be carried out, and parsed once. */
+const parsed = new WeakMap<Uint8Array, readonly unknown[]>();
+
+function ordersIn(body: Uint8Array): readonly unknown[] {
+  const known = parsed.get(body);
+  if (known !== undefined) return known;
+  const orders = parseOrders(parseJsonObject(body));
+  parsed.set(body, orders);
+  return orders;
+}
+
+function parseOrders(body: JsonObject): readonly unknown[] {
   refuseUnknown(body, { orders: true });
   const { orders } = body;
   if (!Array.isArray(orders) || orders.length === 0 || orders.length > MAX_BATCH_ORDERS) {

@@ -4,7 +4,7 @@
  */
 import type { FillMatched } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
-import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
+import { byteaArray, int2Array, int4Array, int8Array, numericArray, rowsFrom } from '../columns.js';
 import type { Query, PreparedStatement } from '../projection.js';
 
 /**
@@ -42,10 +42,8 @@ const ADD_CANDLES: PreparedStatement = {
     insert into candles (${COLUMNS})
     select market_volumes.first_fill * 2 + outcome, interval_s, start, open, high, low, close, added.volume, added.trades, added.first_fill,
       last_fill
-    from unnest($1::bytea[], $2::smallint[], $3::integer[], $4::bigint[], $5::integer[], $6::integer[], $7::integer[], $8::integer[],
-      $9::numeric[], $10::bigint[], $11::bigint[], $12::bigint[])
-      as added (market_id, outcome, interval_s, start, open, high, low, close, volume, trades, first_fill, last_fill)
-      join market_volumes using (market_id)
+    from ${rowsFrom(1, `market_id bytea, outcome smallint, interval_s integer, start bigint, open integer, high integer, low integer,
+      close integer, volume numeric, trades bigint, first_fill bigint, last_fill bigint`)} added join market_volumes using (market_id)
     on conflict (series, interval_s, start) do update
       set high = greatest(candles.high, excluded.high), low = least(candles.low, excluded.low), close = excluded.close,
         volume = candles.volume + excluded.volume, trades = candles.trades + excluded.trades, last_fill = excluded.last_fill`,

@@ -5,7 +5,7 @@
 import type { FillMatched } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 import { levelChanges, type LevelChange, type LevelChanges } from '../../engine/records/level-changes.js';
-import { bufferArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
+import { bufferArray, byteaArray, int2Array, int4Array, int8Array, numericArray, rowsFrom } from '../columns.js';
 import {
   foldEvents, InconsistentOutcomes, placedAt, remember, type Fold, type FoldedOutcome, type Handlers, type Query,
   type Remembered,
@@ -53,8 +53,7 @@ const CHANGES_PER_LEVEL = 4;
 const LOAD_LEVELS = {
   name: 'load_levels',
   text: `
-    select place, size from unnest($1::integer[], $2::bytea[], $3::smallint[], $4::smallint[], $5::integer[])
-      as touched (place, market, of_outcome, of_side, at_price)
+    select place, size from ${rowsFrom(1, 'place integer, market bytea, of_outcome smallint, of_side smallint, at_price integer')} touched
       join levels on market_id = market and outcome = of_outcome and side = of_side and price = at_price`,
 };
 
@@ -78,24 +77,24 @@ const WRITE_LEVELS = {
   name: 'write_levels',
   text: `
     with gone as (
-      delete from levels using unnest($1::bytea[], $2::smallint[], $3::smallint[], $4::integer[]) as empty (market_id, outcome, side, price)
+      delete from levels using ${rowsFrom(1, 'market_id bytea, outcome smallint, side smallint, price integer')} empty
       where levels.market_id = empty.market_id and levels.outcome = empty.outcome and levels.side = empty.side
         and levels.price = empty.price
     ), moved as (
       update levels set size = now.size
-      from unnest($5::bytea[], $6::smallint[], $7::smallint[], $8::integer[], $9::numeric[]) as now (market_id, outcome, side, price, size)
+      from ${rowsFrom(5, 'market_id bytea, outcome smallint, side smallint, price integer, size numeric')} now
       where levels.market_id = now.market_id and levels.outcome = now.outcome and levels.side = now.side and levels.price = now.price
     ), made as (
       insert into levels (market_id, outcome, side, price, size)
-      select * from unnest($10::bytea[], $11::smallint[], $12::smallint[], $13::integer[], $14::numeric[])
+      ${rowsFrom(10, 'market_id bytea, outcome smallint, side smallint, price integer, size numeric')}
     ), touched as (
       insert into books (market_id, first_position, updated_at_ms, changes_to_levels, changes)
-      select * from unnest($15::bytea[], $16::bigint[], $17::bigint[], $18::integer[], $19::bytea[])
+      ${rowsFrom(15, 'market_id bytea, first_position bigint, updated_at_ms bigint, changes_to_levels integer, changes bytea')}
       on conflict (market_id) do update set updated_at_ms = excluded.updated_at_ms,
         changes_to_levels = excluded.changes_to_levels, changes = excluded.changes
     )
     insert into level_history (book, position, changes, levels)
-    select * from unnest($20::bigint[], $21::bigint[], $22::bytea[], $23::bytea[])`,
+    ${rowsFrom(20, 'book bigint, position bigint, changes bytea, levels bytea')}`,
 };
 
 /** The number of levels remembered between batches, including empty ones, which then need no query either. */

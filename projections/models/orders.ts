@@ -2,8 +2,9 @@
 import type {
   FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
 } from '../../engine/records/events.js';
-import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
+import { byteaArray, int2Array, int4Array, int8Array, numericArray, rowsFrom, textArray } from '../columns.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
+import { ORDER_MESSAGES, writeOrderMessages, type OrderMessage } from './order-messages.js';
 import {
   foldEvents, handledBy, InconsistentOutcomes, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
 } from '../projection.js';
@@ -13,8 +14,7 @@ import {
  * `reductions` has what an order was reduced to, and by how much. `chain_id` is null for a market that was never opened. No index of `orders` has a
  * column that changes, and each page has free space, so that the update of an order stays in its row's page and writes no index: what is open is in
  * the narrow table `open_orders`. Open orders are not counted here, since every order would pay for it; a trader has no more than MAX_OPEN_ORDERS of
- * them. `order_messages` has each position at which something happened to one of the trader's orders, but for those at which the trader placed one
- * (`orders_by_trader` has these): together they are the positions of the messages in the trader's channel of the streams.
+ * them.
  */
 const TABLES = [`
 create table orders (
@@ -36,7 +36,6 @@ create table orders (
   close_reason text,
   chain_id bigint
 ) with (fillfactor = 80)`, `
-create index orders_by_trader on orders (trader, number)`, `
 create table open_orders (
   trader bytea not null,
   number bigint not null,
@@ -54,12 +53,7 @@ create table reductions (
 create table order_markets (
   market_id bytea primary key,
   chain_id bigint not null
-)`, `
-create table order_messages (
-  trader bytea not null,
-  position bigint not null,
-  primary key (trader, position)
-)`, ...LEVEL_TABLES];
+)`, ORDER_MESSAGES, ...LEVEL_TABLES];
 
 const LOAD_ORDERS = {
   name: 'load_orders',
@@ -88,18 +82,17 @@ const WRITE_ORDERS = {
     with changed as (
       update orders set remaining = now.remaining, status = now.status, closed_at_ms = now.closed_at_ms,
         closed_position = now.closed_position, close_reason = now.close_reason
-      from unnest($18::bigint[], $19::numeric[], $20::smallint[], $21::bigint[], $22::bigint[], $23::text[])
-        as now (number, remaining, status, closed_at_ms, closed_position, close_reason)
+      from ${rowsFrom(18, 'number bigint, remaining numeric, status smallint, closed_at_ms bigint, closed_position bigint, close_reason text')} now
       where orders.number = now.number
     ), closed as (
-      delete from open_orders using unnest($24::bytea[], $25::bigint[]) as over (trader, number)
+      delete from open_orders using ${rowsFrom(24, 'trader bytea, number bigint')} over
       where open_orders.trader = over.trader and open_orders.number = over.number
     ), made as (
       insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms, chain_id,
         remaining, status, closed_at_ms, closed_position, close_reason)
-      select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
-        $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::bigint[], $13::numeric[], $14::smallint[], $15::bigint[], $16::bigint[],
-        $17::text[])
+      ${rowsFrom(1, `number bigint, order_hash bytea, market_id bytea, trader bytea, side smallint, outcome smallint, price integer,
+        size numeric, nonce numeric, expiration numeric, placed_at_ms bigint, chain_id bigint, remaining numeric, status smallint,
+        closed_at_ms bigint, closed_position bigint, close_reason text`)}
       returning trader, number, chain_id, status
     )
     insert into open_orders (trader, number, chain_id)
@@ -119,11 +112,6 @@ const WRITE_REDUCTIONS = {
     update orders set size = latest.size
     from (select distinct on (order_number) order_number, size from past order by order_number, position desc) latest
     where orders.number = latest.order_number`,
-};
-
-const WRITE_MESSAGES = {
-  name: 'write_order_messages',
-  text: 'insert into order_messages (trader, position) select * from unnest($1::bytea[], $2::bigint[])',
 };
 
 /** The number of open orders remembered between batches. Closed orders rarely change again. */
@@ -179,7 +167,7 @@ interface Memory {
 }
 
 export const orders: Projection = {
-  name: 'orders', version: 10, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 11, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const memory: Memory = { open: remember(REMEMBERED), chains: remember(REMEMBERED_MARKETS) };
     const foldLevels = startLevels();
@@ -211,7 +199,7 @@ async function foldOrders(batch: readonly FoldedOutcome[], query: Query, { open,
     await query(ADD_MARKETS, [byteaArray(opened.map(({ marketId }) => marketId)), int8Array(opened.map(({ chainId }) => chainId))]);
   }
   if (accepted.size === 0 && older.size === 0) {
-    await writeMessages(changes, new Map(), query);
+    await writeMessages(changes, NONE, query);
     return;
   }
   const made = [...accepted.values()];
@@ -227,7 +215,11 @@ async function foldOrders(batch: readonly FoldedOutcome[], query: Query, { open,
     ...newColumns(made, states, chains), int8Array(changed), ...stateColumns(later),
     byteaArray(closed.map(({ trader }) => trader)), int8Array(closed.map(({ number }) => number)), int8Array(reopened.map(({ number }) => number)),
   ]);
-  await Promise.all([writeReductions(steps, query), writeMessages(changes, states, query)]);
+  const closedAtOnce = made.filter(({ event }) => stateOf(states, event.orderNumber).status !== OPEN)
+    .map(({ event }) => ({ number: event.orderNumber, trader: event.trader }));
+  await Promise.all([
+    writeReductions(steps, query), writeMessages(changes, { states, closed: [...closedAtOnce, ...closed], reopened }, query),
+  ]);
   for (const [number, state] of states) {
     if (state.status === OPEN) open.set(number, state);
     else open.delete(number);
@@ -251,8 +243,17 @@ async function writeReductions(steps: Changes['steps'], query: Query): Promise<v
   ]);
 }
 
-/** Writes the positions of the batch at which something happened to a trader's orders, but for those at which the trader placed one. */
-async function writeMessages({ accepted, steps, settled }: Changes, states: ReadonlyMap<number, OrderState>, query: Query): Promise<void> {
+/** The orders' states after the batch, and the orders that it has closed, or opened again. */
+interface Written {
+  readonly states: ReadonlyMap<number, OrderState>;
+  readonly closed: readonly OrderMessage[];
+  readonly reopened: readonly OrderMessage[];
+}
+
+const NONE: Written = { states: new Map(), closed: [], reopened: [] };
+
+/** Writes the rows of `order_messages`: positions of the batch, and those at which the orders were placed that it has closed. */
+async function writeMessages({ accepted, steps, settled }: Changes, { states, closed, reopened }: Written, query: Query): Promise<void> {
   const byTrader = new Map<string, Set<number>>();
   const note = (trader: string, position: number): void => {
     if (accepted.get(position)?.event.trader === trader) return;
@@ -260,14 +261,14 @@ async function writeMessages({ accepted, steps, settled }: Changes, states: Read
     if (positions === undefined) byTrader.set(trader, new Set([position])); else positions.add(position);
   };
   for (const { event, outcome: { position } } of [...steps, ...settled]) {
+    if (event.type === 'FillMatched' && event.takerNumber === position) continue;
     if ('buyer' in event) {
       note(event.buyer, position);
       note(event.seller, position);
     } else note(stateOf(states, event.orderNumber).trader, position);
   }
-  const rows = [...byTrader].flatMap(([trader, positions]) => [...positions].map((position) => ({ trader, position })));
-  if (rows.length === 0) return;
-  await query(WRITE_MESSAGES, [byteaArray(rows.map(({ trader }) => trader)), int8Array(rows.map(({ position }) => position))]);
+  const positions = [...byTrader].flatMap(([trader, numbers]) => [...numbers].map((number) => ({ trader, number })));
+  await writeOrderMessages({ added: [...positions, ...closed], removed: reopened }, query);
 }
 
 function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, OrderState>, chains: Memory['chains']): unknown[] {

@@ -3,7 +3,7 @@
  * chain.
  */
 import type { MarketOpened } from '../../engine/records/events.js';
-import { byteaArray, int8Array, numericArray } from '../columns.js';
+import { byteaArray, int8Array, numericArray, rowsFrom } from '../columns.js';
 import type { Query } from '../projection.js';
 
 /**
@@ -49,7 +49,7 @@ const WRITE_VOLUMES = {
   text: `
     with all_time as (
       insert into market_volumes (market_id, volume, trades, first_fill)
-      select * from unnest($1::bytea[], $2::numeric[], $3::bigint[], $4::bigint[])
+      ${rowsFrom(1, 'market_id bytea, volume numeric, trades bigint, first_fill bigint')}
       on conflict (market_id) do update
         set volume = market_volumes.volume + excluded.volume, trades = market_volumes.trades + excluded.trades,
           first_fill = coalesce(market_volumes.first_fill, excluded.first_fill)
@@ -62,7 +62,7 @@ const WRITE_VOLUMES = {
       ) added
       where chain_volumes.chain_id = added.chain_id
     )
-    insert into minute_volumes (market_id, minute, volume) select * from unnest($5::bytea[], $6::bigint[], $7::numeric[])
+    insert into minute_volumes (market_id, minute, volume) ${rowsFrom(5, 'market_id bytea, minute bigint, volume numeric')}
     on conflict (market_id, minute) do update set volume = minute_volumes.volume + excluded.volume`,
 };
 

@@ -1,6 +1,6 @@
 /** The `trades` projection: every fill with its settlement, the transactions signed to settle it, and the volumes without failed fills. */
 import type { FillFailed, FillMatched, MarketOpened, SettlementSubmitted } from '../../engine/records/events.js';
-import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
+import { byteaArray, int2Array, int4Array, int8Array, numericArray, rowsFrom, textArray } from '../columns.js';
 import { CANDLE_TABLES, remakeCandles, writeCandles, type TimedTrade } from './candles.js';
 import { addMarkets, VOLUME_TABLES, writeVolumes, type CountedTrade } from './trade-volumes.js';
 import {
@@ -13,8 +13,9 @@ import {
  * and the fill's place in the transaction. No index of `trades` has a column that settling changes, and each page has free space, so that the
  * update stays in the row's page and writes no index; what is found by its settlement is in narrow tables. `unsettled_trades` has the trades that
  * are matched or pending, `failed_trades` those that failed, and `unannounced_settlements` the transactions that settled or failed fills without
- * a SettlementSubmitted that names them. `trade_messages` has each position at which fills of the market matched, were submitted while
- * unsettled, settled or failed: those of the messages in the market's channel of the streams.
+ * a SettlementSubmitted that names them. `trade_messages` has each position at which fills of the market were submitted while unsettled, settled
+ * or failed, or matched later than their taker was placed: when it was reinstated. Where `position` is `taker_number`, the trades themselves say
+ * so: together they are the positions of the messages in the market's channel of the streams.
  */
 const TABLES = [`
 create table trades (
@@ -99,9 +100,9 @@ const WRITE_TRADES = {
     with written as (
       insert into trades (number, market_id, outcome, price, size, cost, taker_side, maker_number, taker_number, buyer, seller,
         position, at_ms, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
-      select * from unnest($1::bigint[], $2::bytea[], $3::smallint[], $4::integer[], $5::numeric[], $6::numeric[], $7::smallint[],
-        $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::bigint[], $14::smallint[], $15::bytea[],
-        $16::bigint[], $17::bigint[], $18::text[])
+      ${rowsFrom(1, `number bigint, market_id bytea, outcome smallint, price integer, size numeric, cost numeric, taker_side smallint,
+        maker_number bigint, taker_number bigint, buyer bytea, seller bytea, position bigint, at_ms bigint, settlement smallint, tx_hash bytea,
+        settled_position bigint, settled_at_ms bigint, failure_reason text`)}
       returning number, market_id, buyer, seller, settlement, tx_hash, settled_position, settled_at_ms
     ), ${ENDED}
     insert into unsettled_trades (number, market_id, buyer, seller)
@@ -133,8 +134,8 @@ const SETTLE_TRADES = {
     with written as (
       update trades set settlement = now.settlement, tx_hash = now.tx_hash, settled_position = now.settled_position,
         settled_at_ms = now.settled_at_ms, failure_reason = now.failure_reason
-      from unnest($1::bigint[], $2::smallint[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[])
-        as now (number, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
+      from ${rowsFrom(1, `number bigint, settlement smallint, tx_hash bytea, settled_position bigint, settled_at_ms bigint,
+        failure_reason text`)} now
       where trades.number = now.number and trades.settlement < ${CONFIRMED}
       returning trades.number, trades.at_ms, trades.market_id, trades.settlement, trades.tx_hash, trades.settled_position, trades.settled_at_ms
     ), ended as (
@@ -145,7 +146,7 @@ const SETTLE_TRADES = {
 
 const WRITE_MESSAGES = {
   name: 'write_trade_messages',
-  text: 'insert into trade_messages (market_id, position) select * from unnest($1::bytea[], $2::bigint[])',
+  text: `insert into trade_messages (market_id, position) ${rowsFrom(1, 'market_id bytea, position bigint')}`,
 };
 
 interface Settlement {
@@ -200,7 +201,7 @@ const EVENTS: Handlers<Changes> = {
 };
 
 export const trades: Projection = {
-  name: 'trades', version: 6, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'trades', version: 7, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
@@ -265,14 +266,14 @@ async function settleOlder(older: ReadonlyMap<number, Settlement>, query: Query)
   return unsettled;
 }
 
-/** Writes the positions of the batch at which something happened to a market's fills. */
+/** Writes the positions of the batch at which something happened to a market's fills, but for those at which their takers were placed. */
 async function writeMessages({ matched, settling }: Changes, before: ReadonlyMap<number, Before>, query: Query): Promise<void> {
   const byMarket = new Map<string, Set<number>>();
   const note = (marketId: string, position: number): void => {
     const positions = byMarket.get(marketId);
     if (positions === undefined) byMarket.set(marketId, new Set([position])); else positions.add(position);
   };
-  for (const { event, position } of matched.values()) note(event.marketId, position);
+  for (const { event, position } of matched.values()) if (event.takerNumber !== position) note(event.marketId, position);
   for (const { fill, position } of settling) {
     // A fill that was final before the batch, or that was never matched, is not among them.
     const marketId = matched.get(fill)?.event.marketId ?? before.get(fill)?.marketId;

@@ -12,9 +12,21 @@ export interface At {
   readonly position: number;
 }
 
+/**
+ * SQL, `select position`: up to the position $2, of the last fill with this property that matched when its taker was placed. Their numbers grow with
+ * the positions, which are the takers' numbers, so an index finds the first number after the position.
+ */
+const lastFill = (property: string) => `
+  select position from trades where ${property} and position = taker_number and number < coalesce((
+      select min(number) from trades where position = taker_number and taker_number = (
+        select taker_number from trades where taker_number > $2::bigint and position = taker_number order by taker_number limit 1)
+    ), ${Number.MAX_SAFE_INTEGER})
+  order by number desc limit 1`;
+
 /** `$1` is the market, `$2` the position. */
 const TRADES: Statement = { name: 'stream_trades', text: `
-  select coalesce((select max(position) from trade_messages where market_id = $1::bytea and position <= $2::bigint), -1) as last,
+  select greatest(-1, (select max(position) from trade_messages where market_id = $1::bytea and position <= $2::bigint),
+      (${lastFill('market_id = $1::bytea')})) as last,
     coalesce((
       select json_agg(trades.number) from unsettled_trades unsettled join trades on trades.number = unsettled.number
       where unsettled.market_id = $1::bytea and trades.position <= $2::bigint), '[]') as fills` };
@@ -45,7 +57,8 @@ const ORDERS: Statement = { name: 'stream_orders', text: `
     from trades where number in (select number from unsettled_trades where buyer = $1::bytea or seller = $1::bytea)
   )
   select greatest(-1, (select max(position) from order_messages where trader = $1::bytea and position <= $2::bigint),
-      (select max(number) from orders where trader = $1::bytea and number <= $2::bigint)) as last,
+      (select max(number) from open_orders where trader = $1::bytea and number <= $2::bigint),
+      (${lastFill('buyer = $1::bytea')}), (${lastFill('seller = $1::bytea')})) as last,
     coalesce((
       select json_agg(state) from (
         select ${STATE} from ${STATE_FROM} where o.number in (select number from alive) and o.number <= $2::bigint) state), '[]') as orders` };

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { NODE_ARGUMENTS } from '../../service/process/node-arguments.js';
 import { WITHOUT_FSYNC } from './postgres.js';
 import { listenForSecrets } from './spoken-secrets.js';
 import { within } from './until.js';
@@ -93,13 +94,18 @@ interface Program extends BuildToStart {
 
 const DIST = fileURLToPath(new URL('../..', import.meta.url));
 
+/** Those with which its own scripts would start it: an older build had only the first one. */
+function argumentsOf(dist: string): readonly string[] {
+  return existsSync(join(dist, 'service/process/node-arguments.js')) ? NODE_ARGUMENTS : NODE_ARGUMENTS.slice(0, 1);
+}
+
 function spawnProgram(
   { program, says, count = 1, heard, dist = DIST, nodeArgs = [] }: Program, environment: Readonly<Record<string, string>>,
 ): SpawnedService {
   const path = [program, 'service/main.js'].map((each) => join(dist, each)).find(existsSync)!;
   const child = fork(path, {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...'DATABASE_URL' in environment ? WITHOUT_FSYNC : {}, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps', ...nodeArgs],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [...argumentsOf(dist), ...nodeArgs],
   });
   // Not `exit`: output may come after it.
   const exited = once(child, 'close').then(([code]) => code as number | null);

@@ -80,8 +80,7 @@ begin
   end if;
   first_position := stream_length;
   insert into log.records (stream, position, id, data)
-    select of_stream, first_position + u.nth - 1, u.id, u.data
-    from unnest(ids, datas) with ordinality as u (id, data, nth);
+    select of_stream, generate_series(first_position, first_position + added - 1), unnest(ids), unnest(datas);
   stream_length := stream_length + added;
   update log.streams s set length = stream_length where s.stream = of_stream;
   written := true;
