@@ -10,7 +10,7 @@ import { alice, bob, exchangeStack, type ExchangeStack } from '../harness/exchan
 import { openBrowser, openWatched } from '../support/browser.js';
 import { until } from '../support/until.js';
 
-const BUILT = fileURLToPath(new URL('../../page/', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../site/', import.meta.url));
 const AXE = fileURLToPath(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url));
 const MOST_BYTES = 150_000;
 const [BUY, SELL, YES, NO] = [0, 1, 0, 1];
@@ -19,6 +19,29 @@ const [BUY, SELL, YES, NO] = [0, 1, 0, 1];
 const VIEWS: readonly (readonly [address: string, heading: string])[] = [
   ['#/', 'Markets'], ['#/quick', 'Quick markets'], ['#/portfolio', 'Portfolio'], ['#/history', 'History'], ['#/verify', 'Verify'],
 ];
+
+/** Takes the first change of a book out of the stream. */
+const LOSES_A_CHANGE = `(() => {
+  const { fetch } = window;
+  let isLost = false;
+  window.fetch = async (url, init) => {
+    const response = await fetch(url, init);
+    if (!String(url).includes('/api/v1/stream')) return response;
+    let rest = '';
+    const losing = new TransformStream({
+      transform(text, controller) {
+        const events = (rest + text).split('\\n\\n');
+        rest = events.pop();
+        for (const event of events) {
+          if (!isLost && event.includes('"type":"change"')) isLost = document.documentElement.dataset.lost = true;
+          else controller.enqueue(event + '\\n\\n');
+        }
+      },
+    });
+    const body = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(losing);
+    return new Response(body.pipeThrough(new TextEncoderStream()), response);
+  };
+})()`;
 
 interface Chunk {
   readonly file: string;
@@ -163,6 +186,19 @@ describe('page: reading', function () {
     await shows(page, 'Will it rain?');
     await page.locator('.ladder .level').first().focus();
     await page.keyboard.press('Enter');
+    await close();
+  });
+
+  it('begins a book anew when a message of it is missing', async () => {
+    const { page, faults, close } = await openWatched(browser, origin());
+    await page.addInitScript(LOSES_A_CHANGE);
+    await page.goto(`${origin()}/${rain()}`);
+    await page.locator('.ladder .level').first().waitFor();
+    await exchange.place(alice, { side: SELL, outcome: NO, price: 710_000, size: 1_000_000 });
+    await page.locator('html[data-lost=true]').waitFor({ state: 'attached' });
+    await exchange.place(alice, { side: SELL, outcome: NO, price: 720_000, size: 1_000_000 });
+    await until('both orders', async () => (await ladder(page, 'NO')).slice(1, 3).join() === '0.72 1 4,0.71 1 3');
+    assert.deepEqual(faults, []);
     await close();
   });
 

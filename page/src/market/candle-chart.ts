@@ -5,6 +5,9 @@ import {
 import type { Candle } from '../../../client/src/answers.js';
 import { chartPrice } from '../figures.js';
 
+/** How many candles are seen at first; the rest is to the left of them. */
+const SHOWN = 90;
+
 export interface CandleChart {
   /** Candles in the order of time, of so many seconds each. */
   show(candles: readonly Candle[], seconds: number): void;
@@ -36,7 +39,8 @@ export function createCandleChart(place: HTMLElement): CandleChart {
       volumes.setData(candles.map((each): HistogramData => ({ time: each.start as UTCTimestamp, value: chartPrice(each.volume), color: quiet })));
       if (seconds !== shownSeconds && candles.length > 0) {
         shownSeconds = seconds;
-        chart.timeScale().fitContent();
+        // Few candles stay as narrow as many, at the right end.
+        chart.timeScale().setVisibleLogicalRange({ from: candles.length - SHOWN, to: candles.length + 2 });
       }
     },
     recolour() {

@@ -80,7 +80,7 @@ function TradesOf({ feed }: { readonly feed: MarketFeed }) {
 
 function Rules({ market }: { readonly market: Market }) {
   return (
-    <section class="panel" aria-labelledby="rules-title">
+    <section class="panel about-panel" aria-labelledby="rules-title">
       <h2 id="rules-title">Rules</h2>
       <p class="rules">{market.description === '' ? 'The question stands for itself.' : market.description}</p>
       <dl class="facts">

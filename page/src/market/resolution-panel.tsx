@@ -8,7 +8,7 @@ import { nowS, shownDistance, shownTime } from '../time.js';
 export function ResolutionPanel({ market, resolution }: { readonly market: Market; readonly resolution: Resolution | undefined }) {
   const assertion = resolution?.assertion;
   return (
-    <section class="panel" aria-labelledby="resolution-title">
+    <section class="panel about-panel" aria-labelledby="resolution-title">
       <div class="row spread">
         <h2 id="resolution-title">Resolution</h2>
         <StateBadge state={market.state} />

@@ -9,7 +9,7 @@ const LOOKS: Readonly<Record<Trade['settlementStatus'], string>> = {
 
 export function Trades({ trades }: { readonly trades: readonly Trade[] }) {
   return (
-    <section class="panel" aria-labelledby="trades-title">
+    <section class="panel trades-panel" aria-labelledby="trades-title">
       <h2 id="trades-title">Trades</h2>
       {trades.length === 0
         ? <p class="hint">No trade yet.</p>

@@ -1,6 +1,6 @@
 /** The quick market of an asset that runs now: its strike, the asset's price as it comes, and the market's books. */
 import { batch, signal, type Signal } from '@preact/signals';
-import type { ActiveQuickMarket, PastQuickMarket, PriceRecord } from '../../../client/src/answers.js';
+import type { ActiveQuickMarket, PastQuickMarket } from '../../../client/src/answers.js';
 import type { Client, Message } from '../../../client/src/client.js';
 import { readerFrom } from '../exchange.js';
 import { follow } from '../live.js';
@@ -10,10 +10,16 @@ import { spaced } from '../spaced.js';
 const READ_EVERY_MS = 1_000;
 const PAST_SHOWN = 8;
 
+/** A price in units of 1e-8 dollars, and when its source published it, in Unix seconds. */
+export interface PriceNow {
+  readonly price: bigint;
+  readonly at: number;
+}
+
 export interface QuickFeed {
   readonly active: Signal<ActiveQuickMarket | undefined>;
   readonly past: Signal<readonly PastQuickMarket[]>;
-  readonly price: Signal<Pick<PriceRecord, 'price' | 'timestamp' | 'source'> | undefined>;
+  readonly price: Signal<PriceNow | undefined>;
   readonly live: Signal<FollowedBook | undefined>;
   readonly error: Signal<unknown>;
   /** Looks again: a market has begun or ended, or its strike is due. */
@@ -53,8 +59,9 @@ export function createQuickFeed(asset: string, chainId: number): QuickFeed {
   }
 
   function take(message: Message): void {
-    if (message.type === 'price') price.value = message;
-    else if (message.channel === live.peek()?.channel) live.peek()?.take(message);
+    if (message.type === 'price') {
+      if (message.asset === asset) price.value = { price: message.price, at: message.timestamp / 1_000 };
+    } else if (message.channel === live.peek()?.channel) live.peek()?.take(message);
     else if ('marketId' in message && (message.type === 'opened' ? message.asset === asset : past.peek().some((each) => each.marketId === message.marketId))) {
       reader = readerFrom(message.position);
       reading.soon();

@@ -85,7 +85,7 @@ function Running({ market, feed }: { readonly market: QuickMarket; readonly feed
       <Best feed={feed} />
       <p class="row spread">
         <a href={`#/markets/${market.marketId}`}>Books and trading</a>
-        <span class="hint">{shownClock(market.startTime)} to {shownClock(market.endTime)}{price === undefined ? '' : `, price of ${shownClock(price.timestamp)}`}</span>
+        <span class="hint">{shownClock(market.startTime)} to {shownClock(market.endTime)}{price === undefined ? '' : `, price of ${shownClock(price.at)}`}</span>
       </p>
     </>
   );
