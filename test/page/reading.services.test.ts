@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { alice, bob, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
+import { newCommand } from '../support/commands.js';
 import { openBrowser, openWatched } from '../support/browser.js';
 import { until } from '../support/until.js';
 
@@ -137,6 +138,38 @@ describe('page: reading', function () {
     const { page, close } = await openWatched(browser, origin());
     await page.goto(`${origin()}/#/markets/0x${'12'.repeat(32)}`);
     await page.getByRole('alert').getByText(/^unknown_market: /).waitFor();
+    await close();
+  });
+
+  it('shows a quick market: countdown, strike, the price as it comes, the best prices of up and down', async () => {
+    const startTime = Math.floor(Date.now() / 1_000) - 60;
+    const marketId = `0x${'1c'.repeat(32)}` as const;
+    const price = (dollars: number, at: number) => newCommand('RecordPrice', {
+      asset: 'BTC', source: 'simulated', rank: 0, price: `${dollars}00000000`, publishedAt: at, at,
+    });
+    await exchange.record(
+      newCommand('OpenMarket', {
+        marketId, contractAddress: `0x${'c1'.repeat(20)}`, expiration: startTime + 900, chainId: Number(exchange.signing.domain.chainId), marketKind: 'quick',
+        quick: { asset: 'BTC', startTime }, at: Date.now(),
+      }),
+      price(60_000, startTime * 1_000), price(60_125, Date.now()),
+    );
+    await exchange.place(alice, { marketId, side: SELL, outcome: YES, price: 550_000, size: 3_000_000 });
+    const { page, faults, close } = await openWatched(browser, origin());
+    // Without a chain nobody makes quick markets, which is what the configuration says.
+    await page.route('**/api/v1/config', async (route) => {
+      const answer = await route.fetch();
+      const text = (await answer.text()).replace('"quickOperator":null', `"quickOperator":"0x${'0b'.repeat(20)}"`);
+      await route.fulfill({ response: answer, body: text });
+    });
+    await page.goto(`${origin()}/#/quick`);
+    const panel = page.getByRole('region', { name: 'BTC' });
+    await panel.getByRole('row', { name: /Up.*0\.55 × 3/ }).waitFor();
+    await panel.getByText('60,125.00').waitFor();
+    await exchange.record(price(59_999, Date.now()));
+    await panel.getByText('59,999.00').waitFor();
+    assert.match(await panel.innerText(), /Ends in\s+1[34]:\d\d/);
+    assert.deepEqual(faults, []);
     await close();
   });
 
