@@ -39,7 +39,8 @@ export function createQuickFeed(asset: string, chainId: number): QuickFeed {
     const options = { signal: leaving.signal };
     try {
       const [found, before] = await Promise.all([
-        reader.read.quickMarket(asset, { chainId }, options), reader.read.quickMarkets(asset, { chainId }, options).take(PAST_SHOWN + 1),
+        reader.read.quickMarket(asset, { chainId }, options),
+        reader.read.quickMarkets(asset, { chainId }, options).take(PAST_SHOWN + 1),
       ]);
       batch(() => { [active.value, error.value] = [found, undefined]; });
       past.value = before.filter(({ marketId }) => marketId !== found.quickMarket?.marketId).slice(0, PAST_SHOWN);
@@ -58,11 +59,17 @@ export function createQuickFeed(asset: string, chainId: number): QuickFeed {
     begin();
   }
 
+  function isAboutShown(message: Message): boolean {
+    if (message.type === 'opened') return message.asset === asset;
+    const shown = [active.peek()?.quickMarket?.marketId, ...past.peek().map(({ marketId }) => marketId)];
+    return 'marketId' in message && shown.includes(message.marketId);
+  }
+
   function take(message: Message): void {
     if (message.type === 'price') {
       if (message.asset === asset) price.value = { price: message.price, at: message.timestamp / 1_000 };
     } else if (message.channel === live.peek()?.channel) live.peek()?.take(message);
-    else if ('marketId' in message && (message.type === 'opened' ? message.asset === asset : past.peek().some((each) => each.marketId === message.marketId))) {
+    else if (isAboutShown(message)) {
       reader = readerFrom(message.position);
       reading.soon();
     }
