@@ -59,17 +59,11 @@ export function createQuickFeed(asset: string, chainId: number): QuickFeed {
     begin();
   }
 
-  function isAboutShown(message: Message): boolean {
-    if (message.type === 'opened') return message.asset === asset;
-    const shown = [active.peek()?.quickMarket?.marketId, ...past.peek().map(({ marketId }) => marketId)];
-    return 'marketId' in message && shown.includes(message.marketId);
-  }
-
   function take(message: Message): void {
     if (message.type === 'price') {
       if (message.asset === asset) price.value = { price: message.price, at: message.timestamp / 1_000 };
     } else if (message.channel === live.peek()?.channel) live.peek()?.take(message);
-    else if (isAboutShown(message)) {
+    else if (isAbout(message, asset, active.peek(), past.peek())) {
       reader = readerFrom(message.position);
       reading.soon();
     }
@@ -100,4 +94,13 @@ export function createQuickFeed(asset: string, chainId: number): QuickFeed {
       live.peek()?.close();
     },
   };
+}
+
+/** Whether the message is about a market of the asset: a new one, or one that is shown. */
+function isAbout(
+  message: Message, asset: string, active: ActiveQuickMarket | undefined, past: readonly PastQuickMarket[],
+): boolean {
+  if (message.type === 'opened') return message.asset === asset;
+  const shown = [active?.quickMarket?.marketId, ...past.map(({ marketId }) => marketId)];
+  return 'marketId' in message && shown.includes(message.marketId);
 }
