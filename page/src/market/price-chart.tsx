@@ -17,7 +17,7 @@ const CANDLES = 500;
 
 export function PriceChart({ id, feed }: { readonly id: Hex; readonly feed: MarketFeed }) {
   const [interval, outcome] = [useSignal<Interval>('5m'), useSignal<0 | 1>(0)];
-  const [candles, error] = [useSignal<readonly Candle[]>([]), useSignal<unknown>(undefined)];
+  const [candles, error] = [useSignal<readonly Candle[] | undefined>(undefined), useSignal<unknown>(undefined)];
   useSignalEffect(() => {
     const wanted = { interval: interval.value, outcome: outcome.value };
     // Whatever has been traded or taken back changes candles.
@@ -29,7 +29,7 @@ export function PriceChart({ id, feed }: { readonly id: Hex; readonly feed: Mark
     }, (problem: unknown) => { if (!leaving.signal.aborted) error.value = problem; });
     return () => { leaving.abort(); };
   });
-  const last = candles.value.at(-1);
+  const last = candles.value?.at(-1);
   return (
     <section class="panel" aria-labelledby="price-title">
       <div class="row spread">
@@ -74,7 +74,8 @@ function Choices<T extends string | number>({ label, of, value, onChoose }: Choi
 }
 
 interface DrawingProps {
-  readonly candles: readonly Candle[];
+  /** Undefined until they have been read. */
+  readonly candles: readonly Candle[] | undefined;
   readonly seconds: number;
   readonly label: string;
 }
@@ -96,11 +97,11 @@ function Drawing({ candles, seconds, label }: DrawingProps) {
     };
   }, [chart]);
   useEffect(() => { drawn?.recolour(); }, [drawn, dark]);
-  useEffect(() => { drawn?.show(candles, seconds); }, [drawn, candles, seconds]);
+  useEffect(() => { drawn?.show(candles ?? [], seconds); }, [drawn, candles, seconds]);
   return (
     <div class="chart">
       <div ref={place} class="canvas" role="img" aria-label={label} />
-      {candles.length === 0 ? <p class="hint over">No trade yet.</p> : null}
+      {candles?.length === 0 ? <p class="hint over">No trade yet.</p> : null}
     </div>
   );
 }
