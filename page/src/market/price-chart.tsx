@@ -17,29 +17,39 @@ const CANDLES = 500;
 
 export function PriceChart({ id, feed }: { readonly id: Hex; readonly feed: MarketFeed }) {
   const [interval, outcome] = [useSignal<Interval>('5m'), useSignal<0 | 1>(0)];
-  const [candles, error] = [useSignal<readonly Candle[]>([]), useSignal<unknown>(undefined)];
+  const [candles, error] = [useSignal<readonly Candle[] | undefined>(undefined), useSignal<unknown>(undefined)];
   useSignalEffect(() => {
     const wanted = { interval: interval.value, outcome: outcome.value };
     // Whatever has been traded or taken back changes candles.
     if (feed.traded.value === 0) return undefined;
     const leaving = new AbortController();
-    exchange.peek().read.candles(id, wanted, { signal: leaving.signal, pageSize: CANDLES }).take(CANDLES).then((found) => {
+    const pages = exchange.peek().read.candles(id, wanted, { signal: leaving.signal, pageSize: CANDLES });
+    pages.take(CANDLES).then((found) => {
       [candles.value, error.value] = [found.toSorted((a, b) => a.start - b.start), undefined];
     }, (problem: unknown) => { if (!leaving.signal.aborted) error.value = problem; });
     return () => { leaving.abort(); };
   });
-  const last = candles.value.at(-1);
+  const last = candles.value?.at(-1);
   return (
     <section class="panel" aria-labelledby="price-title">
       <div class="row spread">
         <h2 id="price-title">Price of {outcome.value === 0 ? 'YES' : 'NO'}</h2>
         <div class="row">
-          <Choices label="Outcome" of={[[0, 'YES'], [1, 'NO']]} value={outcome.value} onChoose={(chosen) => { outcome.value = chosen; }} />
-          <Choices label="Interval" of={INTERVALS.map((each) => [each, each])} value={interval.value} onChoose={(chosen) => { interval.value = chosen; }} />
+          <Choices
+            label="Outcome" of={[[0, 'YES'], [1, 'NO']]} value={outcome.value}
+            onChoose={(chosen) => { outcome.value = chosen; }}
+          />
+          <Choices
+            label="Interval" of={INTERVALS.map((each) => [each, each])} value={interval.value}
+            onChoose={(chosen) => { interval.value = chosen; }}
+          />
         </div>
       </div>
       <Refused error={error.value} />
-      <Drawing candles={candles.value} seconds={SECONDS[interval.value]} label={`Candles of ${interval.value}: the last price is ${shownPrice(last?.close)}`} />
+      <Drawing
+        candles={candles.value} seconds={SECONDS[interval.value]}
+        label={`Candles of ${interval.value}: the last price is ${shownPrice(last?.close)}`}
+      />
     </section>
   );
 }
@@ -55,14 +65,17 @@ function Choices<T extends string | number>({ label, of, value, onChoose }: Choi
   return (
     <div class="segments" role="group" aria-label={label}>
       {of.map(([each, title]) => (
-        <button key={each} type="button" aria-pressed={each === value} onClick={() => { onChoose(each); }}>{title}</button>
+        <button key={each} type="button" aria-pressed={each === value} onClick={() => { onChoose(each); }}>
+          {title}
+        </button>
       ))}
     </div>
   );
 }
 
 interface DrawingProps {
-  readonly candles: readonly Candle[];
+  /** Undefined until they have been read. */
+  readonly candles: readonly Candle[] | undefined;
   readonly seconds: number;
   readonly label: string;
 }
@@ -84,11 +97,11 @@ function Drawing({ candles, seconds, label }: DrawingProps) {
     };
   }, [chart]);
   useEffect(() => { drawn?.recolour(); }, [drawn, dark]);
-  useEffect(() => { drawn?.show(candles, seconds); }, [drawn, candles, seconds]);
+  useEffect(() => { drawn?.show(candles ?? [], seconds); }, [drawn, candles, seconds]);
   return (
     <div class="chart">
       <div ref={place} class="canvas" role="img" aria-label={label} />
-      {candles.length === 0 ? <p class="hint over">No trade yet.</p> : null}
+      {candles?.length === 0 ? <p class="hint over">No trade yet.</p> : null}
     </div>
   );
 }
