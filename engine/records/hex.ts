@@ -50,7 +50,7 @@ const BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStar
 /** Bytes as lower-case hex with `0x`. */
 export function toHex(bytes: Uint8Array): string {
   let text = '0x';
-  for (const byte of bytes) text += BYTES[byte]!;
+  for (const byte of bytes) text += BYTES[byte] ?? '';
   return text;
 }
 
