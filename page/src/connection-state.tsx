@@ -5,9 +5,12 @@ const WORDS = { connecting: 'Connecting', live: 'Live', lost: 'Reconnecting' } a
 
 export function ConnectionState() {
   const status = connection.value;
-  const again = reconnects.value === 0 ? '' : `; connected again ${reconnects.value} times since the page was opened`;
+  const times = reconnects.value;
+  const again = times === 0 ? '' : `; connected again ${times} times since the page was opened`;
   return (
-    <span class={`connection ${status}`} role="status" data-status={status} title={`Connection to the exchange${again}`}>
+    <span
+      class={`connection ${status}`} role="status" data-status={status} title={`Connection to the exchange${again}`}
+    >
       {WORDS[status]}
     </span>
   );

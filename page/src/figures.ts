@@ -33,12 +33,19 @@ export function shownChange(units: bigint): string {
   return units > 0n ? `+${shownMoney(units)}` : shownMoney(units).replace('-', '−');
 }
 
-/** The price of an asset in dollars, from units of 1e-8: `64,250.12`. */
+/** The price of an asset in dollars, from units of 1e-8, exactly: `64,250.12004`. */
+export function exactAssetPrice(units: bigint): string {
+  const digits = units.toString().padStart(9, '0');
+  return grouped(`${digits.slice(0, -8)}.${digits.slice(-8).replace(/0+$/, '')}`, 2);
+}
+
+/** The same cut off after two decimals, or after as many as make six figures: `64,250.12`, `0.153201`. */
 export function shownAssetPrice(units: bigint | null | undefined): string {
   if (units === null || units === undefined || units === 0n) return NONE;
-  const digits = units.toString().padStart(9, '0');
-  const fraction = digits.slice(-8).replace(/0+$/, '');
-  return grouped(`${digits.slice(0, -8)}.${fraction}`, 2);
+  const exact = exactAssetPrice(units);
+  const [whole = '', fraction = ''] = exact.split('.');
+  const decimals = Math.max(2, 6 - whole.replace(/^0$/, '').replaceAll(',', '').length);
+  return `${whole}.${fraction.slice(0, decimals)}`;
 }
 
 /** What a price is as a part of 1, for charts alone. */

@@ -1,6 +1,7 @@
 /**
- * One stream for all that the page follows: a browser has six connections to a server, and each tab needs one. It begins
- * anew when other channels are needed, and where something may be missing; then whoever follows reads anew what it keeps.
+ * One stream for all that the page follows: a browser has six connections to a server, and each tab needs one. It
+ * begins anew when other channels are needed, and where something may be missing; then whoever follows reads anew what
+ * it keeps.
  */
 import { signal } from '@preact/signals';
 import type { Client, Message } from '../../client/src/client.js';

@@ -21,7 +21,9 @@ function Page() {
       <a class="skip" href="#main" onClick={skip}>Skip to the content</a>
       <header class="header">
         <a class="brand" href="#/">Prediction exchange</a>
-        <nav aria-label="Views"><ul>{NAVIGATION.map(([view, address, title]) => <NavigationItem key={view} {...{ view, address, title }} />)}</ul></nav>
+        <nav aria-label="Views">
+          <ul>{NAVIGATION.map(([view, address, title]) => <Way key={view} {...{ view, address, title }} />)}</ul>
+        </nav>
         <div class="header-end">
           <ConnectionState />
           <ThemeSwitch />
@@ -33,13 +35,15 @@ function Page() {
         <a href="docs">API</a>
         <a href="openapi.json">OpenAPI</a>
         <a href="asyncapi.json">AsyncAPI</a>
-        <span>Charts by <a href="https://www.tradingview.com/" rel="noreferrer">TradingView</a> Lightweight Charts</span>
+        <span>
+          Charts by <a href="https://www.tradingview.com/" rel="noreferrer">TradingView</a> Lightweight Charts
+        </span>
       </footer>
     </>
   );
 }
 
-function NavigationItem({ view, address, title }: { view: ViewName; address: string; title: string }) {
+function Way({ view, address, title }: { view: ViewName; address: string; title: string }) {
   const current = route.value.view;
   const isHere = current === view || (view === 'markets' && current === 'market');
   return <li><a href={address} aria-current={isHere ? 'page' : undefined}>{title}</a></li>;
@@ -51,7 +55,11 @@ function View() {
   const found = loaded.value.get(view);
   if (found === undefined) return <p class="hint" role="status">Loading…</p>;
   if (found instanceof Error) {
-    return <p class="refusal" role="alert">This part of the page could not be loaded: {found.message}. <a href="">Try again</a></p>;
+    return (
+      <p class="refusal" role="alert">
+        This part of the page could not be loaded: {found.message}. <a href="">Try again</a>
+      </p>
+    );
   }
   const Found = found;
   return <Found key={`${view} ${id}`} id={id} />;
@@ -59,7 +67,9 @@ function View() {
 
 function load(view: ViewName): void {
   if (loaded.peek().get(view) !== undefined) return;
-  const put = (found: ComponentType<ViewProps> | Error): void => { loaded.value = new Map(loaded.peek()).set(view, found); };
+  const put = (found: ComponentType<ViewProps> | Error): void => {
+    loaded.value = new Map(loaded.peek()).set(view, found);
+  };
   VIEWS[view]().then(put, (error: unknown) => { put(error instanceof Error ? error : new Error(String(error))); });
 }
 

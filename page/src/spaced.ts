@@ -1,4 +1,7 @@
-/** Something that is done soon after it was asked for, but not again before the last time is over and a while has passed. */
+/**
+ * Something that is done soon after it was asked for, but not again before the last time is over and a while has
+ * passed.
+ */
 
 export interface Spaced {
   soon(): void;

@@ -33,10 +33,14 @@ export const shownClock = (unixS: number): string => TIME.format(unixS * 1_000);
 /** A span in its two largest units: `3 d 4 h`, `12 min 5 s`. */
 export function shownSpan(seconds: number): string {
   const left = Math.max(0, Math.floor(seconds));
-  const parts = [[Math.floor(left / 86_400), 'd'], [Math.floor(left / 3_600) % 24, 'h'], [Math.floor(left / 60) % 60, 'min'], [left % 60, 's']] as const;
+  const parts = [
+    [Math.floor(left / 86_400), 'd'], [Math.floor(left / 3_600) % 24, 'h'], [Math.floor(left / 60) % 60, 'min'],
+    [left % 60, 's'],
+  ] as const;
   const first = parts.findIndex(([count]) => count > 0);
   if (first === -1) return '0 s';
-  return parts.slice(first, first + 2).filter(([count]) => count > 0).map(([count, unit]) => `${count} ${unit}`).join(' ');
+  const largest = parts.slice(first, first + 2).filter(([count]) => count > 0);
+  return largest.map(([count, unit]) => `${count} ${unit}`).join(' ');
 }
 
 /** How far a time is away, in words. */

@@ -9,7 +9,7 @@ import { Router, type RequestHandler, type Request, type Response } from 'expres
 import { pageWithWalletHeaders } from './security.js';
 
 /** Where the build of the page is, beside the build of the service. */
-const BUILT = fileURLToPath(new URL('../../page/', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../site/', import.meta.url));
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8',
@@ -64,7 +64,7 @@ function send({ type, etag, body, compressed }: File, isDocument: boolean, reque
   response.end(request.method === 'HEAD' ? undefined : sent);
 }
 
-/** The files of a folder by their path below it, such as `/assets/index-1a2b.js`; none where there is no such folder. */
+/** The files of a folder by their path below it, such as `/assets/index-1a2b.js`; none where there is no folder. */
 async function filesOf(directory: string): Promise<ReadonlyMap<string, File>> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
@@ -77,7 +77,8 @@ async function filesOf(directory: string): Promise<ReadonlyMap<string, File>> {
     // Weak, since the compressed bytes have the same tag.
     const etag = `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
     const name = path.slice(directory.length).replaceAll('\\', '/').replace(/^\/*/, '/');
-    return [name, { type: TYPES[extname(name)] ?? 'application/octet-stream', etag, body, compressed }];
+    const type = TYPES[extname(name)] ?? 'application/octet-stream';
+    return [name, { type, etag, body, compressed }];
   });
   return new Map(await Promise.all(found));
 }

@@ -7,10 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { alice, bob, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
+import { newCommand } from '../support/commands.js';
 import { openBrowser, openWatched } from '../support/browser.js';
 import { until } from '../support/until.js';
 
-const BUILT = fileURLToPath(new URL('../../page/', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../site/', import.meta.url));
 const AXE = fileURLToPath(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url));
 const MOST_BYTES = 150_000;
 const [BUY, SELL, YES, NO] = [0, 1, 0, 1];
@@ -19,6 +20,29 @@ const [BUY, SELL, YES, NO] = [0, 1, 0, 1];
 const VIEWS: readonly (readonly [address: string, heading: string])[] = [
   ['#/', 'Markets'], ['#/quick', 'Quick markets'], ['#/portfolio', 'Portfolio'], ['#/history', 'History'], ['#/verify', 'Verify'],
 ];
+
+/** Takes the first change of a book out of the stream. */
+const LOSES_A_CHANGE = `(() => {
+  const { fetch } = window;
+  let isLost = false;
+  window.fetch = async (url, init) => {
+    const response = await fetch(url, init);
+    if (!String(url).includes('/api/v1/stream')) return response;
+    let rest = '';
+    const losing = new TransformStream({
+      transform(text, controller) {
+        const events = (rest + text).split('\\n\\n');
+        rest = events.pop();
+        for (const event of events) {
+          if (!isLost && event.includes('"type":"change"')) isLost = document.documentElement.dataset.lost = true;
+          else controller.enqueue(event + '\\n\\n');
+        }
+      },
+    });
+    const body = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(losing);
+    return new Response(body.pipeThrough(new TextEncoderStream()), response);
+  };
+})()`;
 
 interface Chunk {
   readonly file: string;
@@ -117,6 +141,38 @@ describe('page: reading', function () {
     await close();
   });
 
+  it('shows a quick market: countdown, strike, the price as it comes, the best prices of up and down', async () => {
+    const startTime = Math.floor(Date.now() / 1_000) - 60;
+    const marketId = `0x${'1c'.repeat(32)}` as const;
+    const price = (dollars: number, at: number) => newCommand('RecordPrice', {
+      asset: 'BTC', source: 'simulated', rank: 0, price: `${dollars}00000000`, publishedAt: at, at,
+    });
+    await exchange.record(
+      newCommand('OpenMarket', {
+        marketId, contractAddress: `0x${'c1'.repeat(20)}`, expiration: startTime + 900, chainId: Number(exchange.signing.domain.chainId), marketKind: 'quick',
+        quick: { asset: 'BTC', startTime }, at: Date.now(),
+      }),
+      price(60_000, startTime * 1_000), price(60_125, Date.now()),
+    );
+    await exchange.place(alice, { marketId, side: SELL, outcome: YES, price: 550_000, size: 3_000_000 });
+    const { page, faults, close } = await openWatched(browser, origin());
+    // Without a chain nobody makes quick markets, which is what the configuration says.
+    await page.route('**/api/v1/config', async (route) => {
+      const answer = await route.fetch();
+      const text = (await answer.text()).replace('"quickOperator":null', `"quickOperator":"0x${'0b'.repeat(20)}"`);
+      await route.fulfill({ response: answer, body: text });
+    });
+    await page.goto(`${origin()}/#/quick`);
+    const panel = page.getByRole('region', { name: 'BTC' });
+    await panel.getByRole('row', { name: /Up.*0\.55 × 3/ }).waitFor();
+    await panel.getByText('60,125.00').waitFor();
+    await exchange.record(price(59_999, Date.now()));
+    await panel.getByText('59,999.00').waitFor();
+    assert.match(await panel.innerText(), /Ends in\s+1[34]:\d\d/);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`has nothing that axe finds, in ${colorScheme}, on any view`, async () => {
       const { page, faults, close } = await openWatched(browser, origin(), { colorScheme, bypassCSP: true });
@@ -163,6 +219,19 @@ describe('page: reading', function () {
     await shows(page, 'Will it rain?');
     await page.locator('.ladder .level').first().focus();
     await page.keyboard.press('Enter');
+    await close();
+  });
+
+  it('begins a book anew when a message of it is missing', async () => {
+    const { page, faults, close } = await openWatched(browser, origin());
+    await page.addInitScript(LOSES_A_CHANGE);
+    await page.goto(`${origin()}/${rain()}`);
+    await page.locator('.ladder .level').first().waitFor();
+    await exchange.place(alice, { side: SELL, outcome: NO, price: 710_000, size: 1_000_000 });
+    await page.locator('html[data-lost=true]').waitFor({ state: 'attached' });
+    await exchange.place(alice, { side: SELL, outcome: NO, price: 720_000, size: 1_000_000 });
+    await until('both orders', async () => (await ladder(page, 'NO')).slice(1, 3).join() === '0.72 1 4,0.71 1 3');
+    assert.deepEqual(faults, []);
     await close();
   });
 

@@ -5,6 +5,9 @@ import {
 import type { Candle } from '../../../client/src/answers.js';
 import { chartPrice } from '../figures.js';
 
+/** How many candles are seen at first; the rest is to the left of them. */
+const SHOWN = 90;
+
 export interface CandleChart {
   /** Candles in the order of time, of so many seconds each. */
   show(candles: readonly Candle[], seconds: number): void;
@@ -22,8 +25,12 @@ export function createCandleChart(place: HTMLElement): CandleChart {
     rightPriceScale: { scaleMargins: { top: 0.08, bottom: 0.22 } },
     handleScroll: { vertTouchDrag: false },
   });
-  const prices = chart.addSeries(CandlestickSeries, { priceFormat: { type: 'price', precision: 3, minMove: 0.001 }, borderVisible: false });
-  const volumes = chart.addSeries(HistogramSeries, { priceScaleId: 'volume', priceFormat: { type: 'volume' }, lastValueVisible: false, priceLineVisible: false });
+  const prices = chart.addSeries(CandlestickSeries, {
+    priceFormat: { type: 'price', precision: 3, minMove: 0.001 }, borderVisible: false,
+  });
+  const volumes = chart.addSeries(HistogramSeries, {
+    priceScaleId: 'volume', priceFormat: { type: 'volume' }, lastValueVisible: false, priceLineVisible: false,
+  });
   chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
   let shownSeconds = 0;
   let quiet = '';
@@ -33,10 +40,13 @@ export function createCandleChart(place: HTMLElement): CandleChart {
         time: each.start as UTCTimestamp, open: chartPrice(each.open), high: chartPrice(each.high),
         low: chartPrice(each.low), close: chartPrice(each.close),
       })));
-      volumes.setData(candles.map((each): HistogramData => ({ time: each.start as UTCTimestamp, value: chartPrice(each.volume), color: quiet })));
+      volumes.setData(candles.map((each): HistogramData => ({
+        time: each.start as UTCTimestamp, value: chartPrice(each.volume), color: quiet,
+      })));
       if (seconds !== shownSeconds && candles.length > 0) {
         shownSeconds = seconds;
-        chart.timeScale().fitContent();
+        // Few candles stay as narrow as many, at the right end.
+        chart.timeScale().setVisibleLogicalRange({ from: candles.length - SHOWN, to: candles.length + 2 });
       }
     },
     recolour() {

@@ -7,7 +7,7 @@ const [WIDTH, HEIGHT] = [300, 80];
 export function DepthChart({ name, book }: { readonly name: string; readonly book: OutcomeBook | undefined }) {
   const [bids, asks] = [curveOf(book?.bids), curveOf(book?.asks)];
   const most = Math.max(1, bids.at(-1)?.total ?? 0, asks.at(-1)?.total ?? 0);
-  const sum = (levels: readonly Level[] | undefined): string => shownShares((levels ?? []).reduce((all, { size }) => all + size, 0n));
+  const sum = (levels: readonly Level[] = []): string => shownShares(levels.reduce((all, { size }) => all + size, 0n));
   return (
     <figure class="depth">
       <svg

@@ -21,8 +21,9 @@ export function Ladder({ outcome, book, onPropose }: LadderProps) {
   const name = outcome === 0 ? 'YES' : 'NO';
   const [asks, bids] = [rungsOf(book?.asks), rungsOf(book?.bids)];
   const deepest = [...asks, ...bids].reduce((most, { total }) => total > most ? total : most, 1n);
+  const shareOf = ({ total }: Rung): string => `${Number(total * 1000n / deepest) / 10}%`;
   const rows = (side: 0 | 1, rungs: readonly Rung[]) => rungs.map((rung) => (
-    <tr key={`${side} ${rung.price}`} class={side === 0 ? 'ask' : 'bid'} style={{ '--share': `${Number(rung.total * 1000n / deepest) / 10}%` }}>
+    <tr key={`${side} ${rung.price}`} class={side === 0 ? 'ask' : 'bid'} style={{ '--share': shareOf(rung) }}>
       <td class="number">
         <button
           type="button" class="level" aria-label={`${side === 0 ? 'Buy' : 'Sell'} ${name} at ${shownPrice(rung.price)}`}
@@ -38,7 +39,9 @@ export function Ladder({ outcome, book, onPropose }: LadderProps) {
   return (
     <table class="ladder" data-outcome={name}>
       <caption>{name}</caption>
-      <thead><tr><th scope="col" class="number">Price</th><th scope="col" class="number">Shares</th><th scope="col" class="number">Total</th></tr></thead>
+      <thead>
+        <tr>{['Price', 'Shares', 'Total'].map((title) => <th key={title} scope="col" class="number">{title}</th>)}</tr>
+      </thead>
       <tbody>{asks.length === 0 ? <None side="asks" /> : rows(0, asks.toReversed())}</tbody>
       <tbody><tr class="between"><td colSpan={3}><Between book={book} /></td></tr></tbody>
       <tbody>{bids.length === 0 ? <None side="bids" /> : rows(1, bids)}</tbody>

@@ -88,7 +88,7 @@ interface FeedReads {
 }
 
 /** What is read anew when the stream has told of a change. */
-function readsFor(id: Hex, feed: Pick<MarketFeed, 'market' | 'resolution' | 'trades' | 'traded' | 'error'>, left: AbortSignal): FeedReads {
+function readsFor(id: Hex, feed: Omit<MarketFeed, 'live' | 'close'>, left: AbortSignal): FeedReads {
   const options = { signal: left };
   let reader: Client = exchange.peek();
   const reading = (read: () => Promise<void>): Spaced => spaced(async () => {

@@ -11,7 +11,7 @@ import type { ViewProps } from '../routes.js';
 import { shownClock } from '../time.js';
 import { Ticket, type TicketProposal } from '../trade/ticket.js';
 import { DepthChart } from './depth-chart.js';
-import { Ladder } from './ladder.js';
+import { Ladder, type LadderProps } from './ladder.js';
 import { createMarketFeed, type MarketFeed } from './market-feed.js';
 import { PriceChart } from './price-chart.js';
 import { ResolutionPanel } from './resolution-panel.js';
@@ -23,7 +23,13 @@ export function MarketView({ id }: ViewProps) {
   const proposal = useSignal<TicketProposal | undefined>(undefined);
   const market = feed.market.value;
   if (market === undefined) {
-    return <><h1>Market</h1>{feed.error.value === undefined ? <p class="hint" role="status">Reading the market…</p> : <Refused error={feed.error.value} />}</>;
+    const { value: error } = feed.error;
+    return (
+      <>
+        <h1>Market</h1>
+        {error === undefined ? <p class="hint" role="status">Reading the market…</p> : <Refused error={error} />}
+      </>
+    );
   }
   return (
     <>
@@ -55,22 +61,38 @@ export function MarketView({ id }: ViewProps) {
 }
 
 /** Whoever reads the feed's signals here is drawn again by itself, and the rest of the view is not. */
-function Books({ feed: { live }, onPropose }: { readonly feed: MarketFeed; readonly onPropose: (proposal: TicketProposal) => void }) {
+function Books({ feed: { live }, onPropose }: { readonly feed: MarketFeed } & Pick<LadderProps, 'onPropose'>) {
   const book = live.book.value;
   const isOld = live.isOld.value || (book !== undefined && connection.value === 'lost');
   return (
     <section class="panel" aria-labelledby="books-title" data-position={book?.position}>
       <h2 id="books-title">Books</h2>
-      {isOld ? <p class="notice" role="status">The connection was lost: these are the books of {shownClock((book?.at ?? 0) / 1_000)}. New ones come with it.</p> : null}
+      {!isOld
+        ? null
+        : (
+            <p class="notice" role="status">
+              The connection was lost: these are the books of {shownClock((book?.at ?? 0) / 1_000)}.
+              New ones come with it.
+            </p>
+          )}
       {book === undefined
         ? <p class="hint" role="status">Reading the books…</p>
         : (
             <div class={isOld ? 'books old' : 'books'}>
-              <div><DepthChart name="YES" book={book.yes} /><Ladder outcome={0} book={book.yes} onPropose={onPropose} /></div>
-              <div><DepthChart name="NO" book={book.no} /><Ladder outcome={1} book={book.no} onPropose={onPropose} /></div>
+              <OneBook outcome={0} book={book.yes} onPropose={onPropose} />
+              <OneBook outcome={1} book={book.no} onPropose={onPropose} />
             </div>
           )}
     </section>
+  );
+}
+
+function OneBook(props: LadderProps) {
+  return (
+    <div>
+      <DepthChart name={props.outcome === 0 ? 'YES' : 'NO'} book={props.book} />
+      <Ladder {...props} />
+    </div>
   );
 }
 
@@ -80,7 +102,7 @@ function TradesOf({ feed }: { readonly feed: MarketFeed }) {
 
 function Rules({ market }: { readonly market: Market }) {
   return (
-    <section class="panel" aria-labelledby="rules-title">
+    <section class="panel about-panel" aria-labelledby="rules-title">
       <h2 id="rules-title">Rules</h2>
       <p class="rules">{market.description === '' ? 'The question stands for itself.' : market.description}</p>
       <dl class="facts">

@@ -23,7 +23,8 @@ export function PriceChart({ id, feed }: { readonly id: Hex; readonly feed: Mark
     // Whatever has been traded or taken back changes candles.
     if (feed.traded.value === 0) return undefined;
     const leaving = new AbortController();
-    exchange.peek().read.candles(id, wanted, { signal: leaving.signal, pageSize: CANDLES }).take(CANDLES).then((found) => {
+    const pages = exchange.peek().read.candles(id, wanted, { signal: leaving.signal, pageSize: CANDLES });
+    pages.take(CANDLES).then((found) => {
       [candles.value, error.value] = [found.toSorted((a, b) => a.start - b.start), undefined];
     }, (problem: unknown) => { if (!leaving.signal.aborted) error.value = problem; });
     return () => { leaving.abort(); };
@@ -34,12 +35,21 @@ export function PriceChart({ id, feed }: { readonly id: Hex; readonly feed: Mark
       <div class="row spread">
         <h2 id="price-title">Price of {outcome.value === 0 ? 'YES' : 'NO'}</h2>
         <div class="row">
-          <Choices label="Outcome" of={[[0, 'YES'], [1, 'NO']]} value={outcome.value} onChoose={(chosen) => { outcome.value = chosen; }} />
-          <Choices label="Interval" of={INTERVALS.map((each) => [each, each])} value={interval.value} onChoose={(chosen) => { interval.value = chosen; }} />
+          <Choices
+            label="Outcome" of={[[0, 'YES'], [1, 'NO']]} value={outcome.value}
+            onChoose={(chosen) => { outcome.value = chosen; }}
+          />
+          <Choices
+            label="Interval" of={INTERVALS.map((each) => [each, each])} value={interval.value}
+            onChoose={(chosen) => { interval.value = chosen; }}
+          />
         </div>
       </div>
       <Refused error={error.value} />
-      <Drawing candles={candles.value} seconds={SECONDS[interval.value]} label={`Candles of ${interval.value}: the last price is ${shownPrice(last?.close)}`} />
+      <Drawing
+        candles={candles.value} seconds={SECONDS[interval.value]}
+        label={`Candles of ${interval.value}: the last price is ${shownPrice(last?.close)}`}
+      />
     </section>
   );
 }
@@ -55,7 +65,9 @@ function Choices<T extends string | number>({ label, of, value, onChoose }: Choi
   return (
     <div class="segments" role="group" aria-label={label}>
       {of.map(([each, title]) => (
-        <button key={each} type="button" aria-pressed={each === value} onClick={() => { onChoose(each); }}>{title}</button>
+        <button key={each} type="button" aria-pressed={each === value} onClick={() => { onChoose(each); }}>
+          {title}
+        </button>
       ))}
     </div>
   );

@@ -5,10 +5,15 @@ import { shortened, shownMoney } from '../figures.js';
 import { StateBadge } from '../market-state.js';
 import { nowS, shownDistance, shownTime } from '../time.js';
 
-export function ResolutionPanel({ market, resolution }: { readonly market: Market; readonly resolution: Resolution | undefined }) {
-  const assertion = resolution?.assertion;
+export interface ResolutionPanelProps {
+  readonly market: Market;
+  readonly resolution: Resolution | undefined;
+}
+
+export function ResolutionPanel({ market, resolution }: ResolutionPanelProps) {
+  const { assertion, proposal, halvableFrom } = resolution ?? {};
   return (
-    <section class="panel" aria-labelledby="resolution-title">
+    <section class="panel about-panel" aria-labelledby="resolution-title">
       <div class="row spread">
         <h2 id="resolution-title">Resolution</h2>
         <StateBadge state={market.state} />
@@ -21,24 +26,28 @@ export function ResolutionPanel({ market, resolution }: { readonly market: Marke
           ? null
           : (
               <>
-                <Fact name="Proposed">{assertion.proposedOutcome ? 'YES' : 'NO'}, <At time={assertion.assertionTime} /></Fact>
+                <Fact name="Proposed">
+                  {assertion.proposedOutcome ? 'YES' : 'NO'}, <At time={assertion.assertionTime} />
+                </Fact>
                 <Fact name="By"><code title={assertion.proposer}>{shortened(assertion.proposer)}</code></Fact>
                 <Fact name="Bond">{shownMoney(BigInt(assertion.bondAmount))}</Fact>
                 <Fact name="Dispute until"><At time={assertion.expirationTime} /></Fact>
                 <Fact name="Disputed">{assertion.disputed ? 'yes' : 'no'}</Fact>
               </>
             )}
-        {resolution?.proposal === undefined ? null : <Fact name="Bond of a proposal">{shownMoney(BigInt(resolution.proposal.bond))}</Fact>}
-        {resolution?.halvableFrom === undefined ? null : <Fact name="May be halved"><At time={resolution.halvableFrom} /></Fact>}
+        {proposal === undefined ? null : <Fact name="Bond of a proposal">{shownMoney(BigInt(proposal.bond))}</Fact>}
+        {halvableFrom === undefined ? null : <Fact name="May be halved"><At time={halvableFrom} /></Fact>}
       </dl>
-      {resolution?.proposal?.refusal == null ? null : <p class="hint">No proposal is taken at present: {resolution.proposal.refusal}</p>}
+      {proposal?.refusal == null ? null : <p class="hint">No proposal is taken at present: {proposal.refusal}</p>}
     </section>
   );
 }
 
 function sentenceOf(market: Market, resolution: Resolution | undefined): string {
   if (resolution?.halved === true) return 'Resolved without a winner: each share is paid one half.';
-  if (resolution?.winningOutcome !== undefined) return `Resolved: ${resolution.winningOutcome === 0 ? 'YES' : 'NO'} has won. Each of its shares is paid 1.`;
+  if (resolution?.winningOutcome !== undefined) {
+    return `Resolved: ${resolution.winningOutcome === 0 ? 'YES' : 'NO'} has won. Each of its shares is paid 1.`;
+  }
   switch (market.state) {
     case 'disputed': return 'The proposed outcome is disputed: the oracle decides.';
     case 'proposed': return 'An outcome is proposed under a bond. It holds unless somebody disputes it in time.';
@@ -52,5 +61,10 @@ function Fact({ name, children }: { readonly name: string; readonly children: Co
 }
 
 function At({ time }: { readonly time: number }) {
-  return <><time dateTime={new Date(time * 1_000).toISOString()}>{shownTime(time)}</time> <span class="hint">({shownDistance(time, nowS.value)})</span></>;
+  return (
+    <>
+      <time dateTime={new Date(time * 1_000).toISOString()}>{shownTime(time)}</time>{' '}
+      <span class="hint">({shownDistance(time, nowS.value)})</span>
+    </>
+  );
 }

@@ -9,7 +9,7 @@ const LOOKS: Readonly<Record<Trade['settlementStatus'], string>> = {
 
 export function Trades({ trades }: { readonly trades: readonly Trade[] }) {
   return (
-    <section class="panel" aria-labelledby="trades-title">
+    <section class="panel trades-panel" aria-labelledby="trades-title">
       <h2 id="trades-title">Trades</h2>
       {trades.length === 0
         ? <p class="hint">No trade yet.</p>
@@ -27,7 +27,11 @@ export function Trades({ trades }: { readonly trades: readonly Trade[] }) {
                     <th scope="col" class="wide">Seller</th>
                   </tr>
                 </thead>
-                <tbody>{trades.map((trade, index) => <TradeRow key={`${trades.length - index} ${trade.timestamp}`} trade={trade} />)}</tbody>
+                <tbody>
+                  {trades.map((trade, index) => (
+                    <TradeRow key={`${trades.length - index} ${trade.timestamp}`} trade={trade} />
+                  ))}
+                </tbody>
               </table>
             </div>
           )}
@@ -39,11 +43,19 @@ function TradeRow({ trade }: { readonly trade: Trade }) {
   const { timestamp, outcome, price, size, settlementStatus, txHash, buyer, seller } = trade;
   return (
     <tr>
-      <td class="nowrap"><time dateTime={new Date(timestamp * 1_000).toISOString()} title={shownTime(timestamp)}>{shownClock(timestamp)}</time></td>
+      <td class="nowrap">
+        <time dateTime={new Date(timestamp * 1_000).toISOString()} title={shownTime(timestamp)}>
+          {shownClock(timestamp)}
+        </time>
+      </td>
       <td class={outcome === 0 ? 'up' : 'down'}>{outcome === 0 ? 'YES' : 'NO'}</td>
       <td class="number">{shownPrice(price)}</td>
       <td class="number">{shownShares(size)}</td>
-      <td><span class={LOOKS[settlementStatus]} title={txHash === '' ? undefined : `Transaction ${txHash}`}>{settlementStatus}</span></td>
+      <td>
+        <span class={LOOKS[settlementStatus]} title={txHash === '' ? undefined : `Transaction ${txHash}`}>
+          {settlementStatus}
+        </span>
+      </td>
       <td class="wide"><code title={buyer}>{shortened(buyer)}</code></td>
       <td class="wide"><code title={seller}>{shortened(seller)}</code></td>
     </tr>

@@ -83,7 +83,9 @@ function Select({ id, label, value, onChoose, children }: SelectProps) {
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} value={value} onChange={({ currentTarget }) => { onChoose(currentTarget.value); }}>{children}</select>
+      <select id={id} value={value} onChange={({ currentTarget }) => { onChoose(currentTarget.value); }}>
+        {children}
+      </select>
     </div>
   );
 }
@@ -102,7 +104,8 @@ function Opened({ list }: { readonly list: MarketList }) {
 function Rows({ list }: { readonly list: MarketList }) {
   const rows = list.rows.value;
   if (rows.length === 0) {
-    return <p class="hint" role="status">{list.status.value === 'reading' ? 'Reading the markets…' : 'There is no such market.'}</p>;
+    const isReading = list.status.value === 'reading';
+    return <p class="hint" role="status">{isReading ? 'Reading the markets…' : 'There is no such market.'}</p>;
   }
   return (
     <div class="panel scroll">

@@ -1,6 +1,6 @@
 /** The quick market of an asset that runs now: its strike, the asset's price as it comes, and the market's books. */
 import { batch, signal, type Signal } from '@preact/signals';
-import type { ActiveQuickMarket, PastQuickMarket, PriceRecord } from '../../../client/src/answers.js';
+import type { ActiveQuickMarket, PastQuickMarket } from '../../../client/src/answers.js';
 import type { Client, Message } from '../../../client/src/client.js';
 import { readerFrom } from '../exchange.js';
 import { follow } from '../live.js';
@@ -10,10 +10,16 @@ import { spaced } from '../spaced.js';
 const READ_EVERY_MS = 1_000;
 const PAST_SHOWN = 8;
 
+/** A price in units of 1e-8 dollars, and when its source published it, in Unix seconds. */
+export interface PriceNow {
+  readonly price: bigint;
+  readonly at: number;
+}
+
 export interface QuickFeed {
   readonly active: Signal<ActiveQuickMarket | undefined>;
   readonly past: Signal<readonly PastQuickMarket[]>;
-  readonly price: Signal<Pick<PriceRecord, 'price' | 'timestamp' | 'source'> | undefined>;
+  readonly price: Signal<PriceNow | undefined>;
   readonly live: Signal<FollowedBook | undefined>;
   readonly error: Signal<unknown>;
   /** Looks again: a market has begun or ended, or its strike is due. */
@@ -33,7 +39,8 @@ export function createQuickFeed(asset: string, chainId: number): QuickFeed {
     const options = { signal: leaving.signal };
     try {
       const [found, before] = await Promise.all([
-        reader.read.quickMarket(asset, { chainId }, options), reader.read.quickMarkets(asset, { chainId }, options).take(PAST_SHOWN + 1),
+        reader.read.quickMarket(asset, { chainId }, options),
+        reader.read.quickMarkets(asset, { chainId }, options).take(PAST_SHOWN + 1),
       ]);
       batch(() => { [active.value, error.value] = [found, undefined]; });
       past.value = before.filter(({ marketId }) => marketId !== found.quickMarket?.marketId).slice(0, PAST_SHOWN);
@@ -53,9 +60,10 @@ export function createQuickFeed(asset: string, chainId: number): QuickFeed {
   }
 
   function take(message: Message): void {
-    if (message.type === 'price') price.value = message;
-    else if (message.channel === live.peek()?.channel) live.peek()?.take(message);
-    else if ('marketId' in message && (message.type === 'opened' ? message.asset === asset : past.peek().some((each) => each.marketId === message.marketId))) {
+    if (message.type === 'price') {
+      if (message.asset === asset) price.value = { price: message.price, at: message.timestamp / 1_000 };
+    } else if (message.channel === live.peek()?.channel) live.peek()?.take(message);
+    else if (isAbout(message, asset, active.peek(), past.peek())) {
       reader = readerFrom(message.position);
       reading.soon();
     }
@@ -86,4 +94,13 @@ export function createQuickFeed(asset: string, chainId: number): QuickFeed {
       live.peek()?.close();
     },
   };
+}
+
+/** Whether the message is about a market of the asset: a new one, or one that is shown. */
+function isAbout(
+  message: Message, asset: string, active: ActiveQuickMarket | undefined, past: readonly PastQuickMarket[],
+): boolean {
+  if (message.type === 'opened') return message.asset === asset;
+  const shown = [active?.quickMarket?.marketId, ...past.map(({ marketId }) => marketId)];
+  return 'marketId' in message && shown.includes(message.marketId);
 }

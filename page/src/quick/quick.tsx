@@ -12,18 +12,25 @@ import { createQuickFeed, type QuickFeed } from './quick-feed.js';
 export function QuickMarkets() {
   const config = configuration.value;
   const chosen = useSignal<number | undefined>(undefined);
-  if (config === undefined) return <><h1>Quick markets</h1><p class="hint" role="status">Reading the configuration…</p></>;
+  if (config === undefined) {
+    return <><h1>Quick markets</h1><p class="hint" role="status">Reading the configuration…</p></>;
+  }
   const chains = config.chains.filter(({ quickOperator }) => quickOperator !== null);
   const chain = chains.find(({ chainId }) => chainId === chosen.value) ?? chains[0];
+  const minutes = Math.round(config.quickMarkets.intervalS / 6) / 10;
   return (
     <>
       <h1>Quick markets</h1>
-      <p class="hint">Will the price be higher at the end than at the start? Each market runs {Math.round(config.quickMarkets.intervalS / 6) / 10} minutes.</p>
+      <p class="hint">Will the price at the end be at least that of the start? Each market runs {minutes} minutes.</p>
       <Chains chains={chains} chosen={chain} onChoose={(chainId) => { chosen.value = chainId; }} />
       {chain === undefined
         ? <p>This exchange has no quick markets.</p>
         : (
-            <div class="panels quick">{config.prices.assets.map((asset) => <AssetPanel key={`${chain.chainId} ${asset}`} asset={asset} chainId={chain.chainId} />)}</div>
+            <div class="panels quick">
+              {config.prices.assets.map((asset) => (
+                <AssetPanel key={`${chain.chainId} ${asset}`} asset={asset} chainId={chain.chainId} />
+              ))}
+            </div>
           )}
     </>
   );
@@ -40,7 +47,11 @@ function Chains({ chains, chosen, onChoose }: ChainsProps) {
   return (
     <div class="segments" role="group" aria-label="Chain">
       {chains.map(({ chainId, name }) => (
-        <button key={chainId} type="button" aria-pressed={chainId === chosen?.chainId} onClick={() => { onChoose(chainId); }}>{name}</button>
+        <button
+          key={chainId} type="button" aria-pressed={chainId === chosen?.chainId} onClick={() => { onChoose(chainId); }}
+        >
+          {name}
+        </button>
       ))}
     </div>
   );
@@ -55,7 +66,9 @@ function AssetPanel({ asset, chainId }: { readonly asset: string; readonly chain
     <section class="panel stack" aria-labelledby={`quick-${asset}`}>
       <h2 id={`quick-${asset}`}>{asset}</h2>
       <Refused error={feed.error.value} />
-      {running === undefined ? <p class="hint" role="status">{feed.active.value === undefined ? 'Reading…' : 'No market runs now.'}</p> : <Running market={running} feed={feed} />}
+      {running === undefined
+        ? <p class="hint" role="status">{feed.active.value === undefined ? 'Reading…' : 'No market runs now.'}</p>
+        : <Running market={running} feed={feed} />}
       <Past markets={feed.past.value} />
     </section>
   );
@@ -67,7 +80,8 @@ function useTurns(feed: QuickFeed): void {
     const market = feed.active.value?.quickMarket;
     const now = nowS.value;
     if (market === undefined) return;
-    const isDue = market === null || now >= market.endTime || (market.startPrice === null && !market.priceMissed && now >= market.startTime);
+    const lacksStrike = market !== null && market.startPrice === null && !market.priceMissed;
+    const isDue = market === null || now >= market.endTime || (lacksStrike && now >= market.startTime);
     if (isDue && now % 3 === 0) feed.again();
   });
 }
@@ -77,15 +91,30 @@ function Running({ market, feed }: { readonly market: QuickMarket; readonly feed
   return (
     <>
       <div class="figures">
-        <div><span class="hint">Ends in</span><Countdown until={market.endTime} /></div>
-        <div><span class="hint">Strike</span><strong class="figure">{strikeOf(market)}</strong></div>
-        <div><span class="hint">Price now</span><strong class={`figure ${directionOf(price?.price, market.startPrice)}`}>{shownAssetPrice(price?.price)}</strong></div>
+        <div>
+          <span class="hint">Ends in</span>
+          <Countdown until={market.endTime} />
+        </div>
+        <div>
+          <span class="hint">Strike</span>
+          <strong class="figure">{strikeOf(market)}</strong>
+        </div>
+        <div>
+          <span class="hint">Price now</span>
+          <strong class={`figure ${directionOf(price?.price, market.startPrice)}`}>{shownAssetPrice(price?.price)}</strong>
+        </div>
       </div>
-      <progress aria-label="Time that has passed" max={market.endTime - market.startTime} value={Math.max(0, nowS.value - market.startTime)} />
+      <progress
+        aria-label="Time that has passed" max={market.endTime - market.startTime}
+        value={Math.max(0, nowS.value - market.startTime)}
+      />
       <Best feed={feed} />
       <p class="row spread">
         <a href={`#/markets/${market.marketId}`}>Books and trading</a>
-        <span class="hint">{shownClock(market.startTime)} to {shownClock(market.endTime)}{price === undefined ? '' : `, price of ${shownClock(price.timestamp)}`}</span>
+        <span class="hint">
+          {shownClock(market.startTime)} to {shownClock(market.endTime)}
+          {price === undefined ? '' : `, price of ${shownClock(price.at)}`}
+        </span>
       </p>
     </>
   );
@@ -112,17 +141,32 @@ function Best({ feed }: { readonly feed: QuickFeed }) {
   return (
     <table class={feed.live.value?.isOld.value === true ? 'books old' : ''}>
       <caption class="visually-hidden">Best prices</caption>
-      <thead><tr><th scope="col">Outcome</th><th scope="col" class="number">Bid</th><th scope="col" class="number">Ask</th></tr></thead>
+      <thead>
+        <tr>
+          <th scope="col">Outcome</th>
+          <th scope="col" class="number">Bid</th>
+          <th scope="col" class="number">Ask</th>
+        </tr>
+      </thead>
       <tbody>
-        <tr><th scope="row" class="up">Up</th><BestLevel level={book?.yes.bids[0]} /><BestLevel level={book?.yes.asks[0]} /></tr>
-        <tr><th scope="row" class="down">Down</th><BestLevel level={book?.no.bids[0]} /><BestLevel level={book?.no.asks[0]} /></tr>
+        <tr>
+          <th scope="row" class="up">Up</th>
+          <BestLevel level={book?.yes.bids[0]} />
+          <BestLevel level={book?.yes.asks[0]} />
+        </tr>
+        <tr>
+          <th scope="row" class="down">Down</th>
+          <BestLevel level={book?.no.bids[0]} />
+          <BestLevel level={book?.no.asks[0]} />
+        </tr>
       </tbody>
     </table>
   );
 }
 
 function BestLevel({ level }: { readonly level: Level | undefined }) {
-  return <td class="number">{shownPrice(level?.price)}{level === undefined ? '' : <span class="hint"> × {shownShares(level.size)}</span>}</td>;
+  const size = level === undefined ? null : <span class="hint"> × {shownShares(level.size)}</span>;
+  return <td class="number">{shownPrice(level?.price)}{size}</td>;
 }
 
 function Past({ markets }: { readonly markets: readonly PastQuickMarket[] }) {
@@ -132,7 +176,14 @@ function Past({ markets }: { readonly markets: readonly PastQuickMarket[] }) {
       <summary>Markets before</summary>
       <div class="scroll">
         <table>
-          <thead><tr><th scope="col">Ended</th><th scope="col" class="number">Start</th><th scope="col" class="number">End</th><th scope="col">Outcome</th></tr></thead>
+          <thead>
+            <tr>
+              <th scope="col">Ended</th>
+              <th scope="col" class="number">Start</th>
+              <th scope="col" class="number">End</th>
+              <th scope="col">Outcome</th>
+            </tr>
+          </thead>
           <tbody>
             {markets.map((each) => (
               <tr key={each.marketId}>
