@@ -1,9 +1,9 @@
 /** The deterministic engine as it runs in Node: recorded commands in, outcomes and digests out. No clock, no randomness, no I/O. */
-import { emptyState, type State } from '../rules/state.js';
+import type { State } from '../rules/state.js';
 import { DigestChain } from './digest-chain.js';
 import { engineOf, type Engine } from './stepping.js';
 
 /** An engine at the start of the history, or at the position of a snapshot. */
-export function createEngine(state: State = emptyState(), lastDigest?: Uint8Array): Engine {
-  return engineOf(state, new DigestChain(lastDigest));
+export function createEngine(state?: State, lastDigest?: Uint8Array): Engine {
+  return engineOf(new DigestChain(lastDigest), state);
 }

@@ -4,7 +4,7 @@ import type { Command } from '../records/commands.js';
 import { moveCursor } from '../rules/chain-cursor.js';
 import { decide } from '../rules/decide.js';
 import { advance, evolve } from '../rules/evolve.js';
-import type { State } from '../rules/state.js';
+import { emptyState, type State } from '../rules/state.js';
 
 /**
  * A command's outcome, with the text that the digest covers, and the digest of the whole history up to this position.
@@ -35,8 +35,8 @@ export interface Engine {
   step(data: Uint8Array, command?: Command): Step;
 }
 
-/** An engine that goes on from this state, whose last digest is the chain's. */
-export function engineOf(state: State, chain: Digests): Engine {
+/** An engine at the start of the history, or in this state, whose last digest is the chain's. */
+export function engineOf(chain: Digests, state: State = emptyState()): Engine {
   return {
     state,
     get digest() { return chain.last; },

@@ -18,11 +18,15 @@ interface Line { readonly text: string; readonly digest: string }
 function history(): Line[] {
   const engine = createEngine();
   const market = newCommand('OpenMarket', {
-    at: T0, marketId: bytes32(1), question: 'Wird es “morgen” regnen? 🌧', contractAddress: address(9), maker: address(0), expiration: 2_000_000_000, chainId: 31_337,
+    at: T0, marketId: bytes32(1),
+    question: 'Wird es “morgen” regnen? 🌧', contractAddress: address(9), maker: address(0), expiration: 2_000_000_000,
+    chainId: 31_337,
   });
   const orders = Array.from({ length: 40 }, (_, n) => newCommand('PlaceOrder', {
-    at: T0 + n, orderHash: bytes32(100 + n), marketId: bytes32(n % 9 === 8 ? 2 : 1), trader: address(1 + n % 3), side: n % 2 === 0 ? 0 : 1, outcome: 0, price: 500_000,
-    size: '1000000', nonce: String(n), expiration: String(T0 / 1_000 + 900), signature: `0x${'5a'.repeat(65)}`,
+    at: T0 + n, orderHash: bytes32(100 + n), marketId: bytes32(n % 9 === 8 ? 2 : 1), trader: address(1 + n % 3),
+    side: n % 2 === 0 ? 0 : 1, outcome: 0, price: 500_000,
+    size: '1000000', nonce: String(n),
+    expiration: String(T0 / 1_000 + 900), signature: `0x${'5a'.repeat(65)}`,
   }));
   return [market, ...orders].map((command, position) => {
     const data = encodeCommand(command);

@@ -18,8 +18,11 @@ export function HistoryView({ id }: ViewProps) {
         <label class="field grow">An order's hash, or a log position<input name="what" defaultValue={id} /></label>
         <button type="submit">Show</button>
       </form>
-      {HASH.test(what) ? <OrderLife hash={what as Hex} /> : /^\d{1,15}$/.test(what) ? <OneRecord position={Number(what)} />
-        : id === '' ? <p class="hint">Every change of the exchange is a record of this history.</p> : <p class="refusal" role="alert">This is neither an order's hash nor a log position.</p>}
+      {HASH.test(what)
+        ? <OrderLife hash={what as Hex} />
+        : /^\d{1,15}$/.test(what)
+          ? <OneRecord position={Number(what)} />
+          : id === '' ? <p class="hint">Every change of the exchange is a record of this history.</p> : <p class="refusal" role="alert">This is neither an order's hash nor a log position.</p>}
     </>
   );
 }
@@ -52,7 +55,8 @@ function OrderLife({ hash }: { readonly hash: Hex }) {
         <thead><tr><th scope="col">Position</th><th scope="col">What</th></tr></thead>
         <tbody>{value.history.map((each, i) => (
           <tr key={i}><td><a href={`#/history/${each.position}`}>{each.position}</a></td><td><pre class="mono">{pretty(each)}</pre></td></tr>
-        ))}</tbody>
+        ))}
+        </tbody>
       </table>
     </section>
   );

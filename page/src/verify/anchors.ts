@@ -7,7 +7,7 @@ export interface AnchorSource {
   readonly contract: string;
 }
 
-export interface Anchor {
+export interface ChainAnchor {
   readonly position: number;
   readonly digest: string;
   readonly txHash: string;
@@ -19,7 +19,7 @@ export const ANCHORED_TOPIC = '0xab622586697c66063b3c6e6db01a14ba73ddb9fcb600da7
 const MOST_ANSWER_CHARACTERS = 64_000_000;
 
 /** Every anchor of the contract up to the chain's last final block. Throws Error with what the node did wrong. */
-export async function readAnchors(ask: Ask, { nodeUrl, chainId, contract }: AnchorSource, signal: AbortSignal): Promise<Anchor[]> {
+export async function readAnchors(ask: Ask, { nodeUrl, chainId, contract }: AnchorSource, signal: AbortSignal): Promise<ChainAnchor[]> {
   const call = callerOf(ask, nodeUrl, signal);
   const served = await call('eth_chainId', []);
   if (Number(served) !== chainId) throw new Error(`the node serves chain ${Number(served)}, not ${chainId}`);
@@ -32,7 +32,7 @@ export async function readAnchors(ask: Ask, { nodeUrl, chainId, contract }: Anch
 type Call = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 /** A node that refuses a range, as too long or with too many results, is asked for its halves. */
-async function anchorsWithin(call: Call, contract: string, from: number, to: number): Promise<Anchor[]> {
+async function anchorsWithin(call: Call, contract: string, from: number, to: number): Promise<ChainAnchor[]> {
   let logs: unknown;
   try {
     logs = await call('eth_getLogs', [{
@@ -48,7 +48,7 @@ async function anchorsWithin(call: Call, contract: string, from: number, to: num
   return logs.map(anchorOf);
 }
 
-function anchorOf(log: unknown): Anchor {
+function anchorOf(log: unknown): ChainAnchor {
   const { topics, data, transactionHash } = log as { topics?: readonly unknown[]; data?: unknown; transactionHash?: unknown };
   const position = Number(topics?.[1] ?? NaN);
   if (!Number.isSafeInteger(position) || topics?.[0] !== ANCHORED_TOPIC || !/^0x[0-9a-f]{64}$/i.test(String(data))) {

@@ -107,6 +107,7 @@ function entryOf(line: Uint8Array): RecordedEntry {
   if (!text.startsWith(POSITION) || position === undefined || digest === undefined || commandStart < POSITION.length || commandEnd === -1) {
     throw new UnusableHistory(`a line is no entry of a history: ${text.slice(0, 120)}`);
   }
-  const command = text.length === line.length ? line.subarray(commandStart, commandEnd) : new TextEncoder().encode(text.slice(commandStart, commandEnd));
+  const isAscii = text.length === line.length;
+  const command = isAscii ? line.subarray(commandStart, commandEnd) : new TextEncoder().encode(text.slice(commandStart, commandEnd));
   return { position: Number(position), command, outcome: text.slice(commandEnd + ',"outcome":'.length, -DIGEST_LENGTH), digest };
 }

@@ -1,8 +1,7 @@
 /** Decides a recorded history again, record by record, and says where it first differs. Runs in a worker, and in tests. */
 import { toHex } from '../../../engine/records/hex.js';
-import { emptyState } from '../../../engine/rules/state.js';
-import { engineOf } from '../../../engine/run/stepping.js';
-import { readAnchors, type Anchor, type AnchorSource } from './anchors.js';
+import { engineOf, type Engine, type Step } from '../../../engine/run/stepping.js';
+import { readAnchors, type ChainAnchor, type AnchorSource } from './anchors.js';
 import { createDigestChain } from './digest-chain.js';
 import { readHistory, type Ask, type RecordedEntry } from './history-lines.js';
 
@@ -57,85 +56,116 @@ class Differs extends Error {
 }
 
 /** A verifier at position 0. It keeps its engine between runs. */
-export async function createVerifier({ ask, now, anchors: source, progress }: VerifierParts): Promise<Verifier> {
-  const engine = engineOf(emptyState(), await createDigestChain());
-  let digest = toHex(engine.digest);
-  let anchors: Map<number, Anchor[]> | undefined;
-  let compared = 0;
-  let spentMs = 0;
-  let found: HistoryDifference | undefined;
-  const records = (): number => engine.state.position;
+export async function createVerifier(parts: VerifierParts): Promise<Verifier> {
+  return new HistoryVerifier(parts, engineOf(await createDigestChain()));
+}
 
-  const check = (entry: RecordedEntry): void => {
-    const position = records();
-    const differs = (field: HistoryDifference['field'], expected: string, got: string): Differs => new Differs({ position, field, expected, got });
-    if (entry.position !== position) throw differs('position', String(position), String(entry.position));
-    let step;
+class HistoryVerifier implements Verifier {
+  readonly #parts: VerifierParts;
+  readonly #engine: Engine;
+  /** The records that agree: the next one's position. */
+  #records = 0;
+  #digest: string;
+  #anchors: ReadonlyMap<number, readonly ChainAnchor[]> | undefined;
+  #compared = 0;
+  #spentMs = 0;
+  #found: HistoryDifference | undefined;
+
+  constructor(parts: VerifierParts, engine: Engine) {
+    this.#parts = parts;
+    this.#engine = engine;
+    this.#digest = toHex(engine.digest);
+  }
+
+  async run(signal: AbortSignal): Promise<Verification> {
+    // A history that differs once does so for good: the engine has gone past the place.
+    if (this.#found !== undefined) return this.#result('differs', { difference: this.#found });
     try {
-      step = engine.step(entry.command);
+      await this.#follow(signal);
+      return this.#result('verified');
     } catch (error) {
-      throw differs('command', 'a command that this engine can decide', error instanceof Error ? error.message : String(error));
+      if (error instanceof Differs) {
+        this.#found = error.difference;
+        return this.#result('differs', { difference: error.difference });
+      }
+      if (signal.aborted) return this.#result('stopped');
+      return this.#result('failed', { error: error instanceof Error ? error.message : String(error) });
     }
-    if (step.text !== entry.outcome) throw differs('outcome', step.text, entry.outcome);
-    if (step.digest !== entry.digest) throw differs('digest', step.digest, entry.digest);
-    for (const anchor of anchors?.get(position) ?? []) {
-      if (anchor.digest !== step.digest) throw differs('anchor', step.digest, `${anchor.digest} in transaction ${anchor.txHash}`);
-      compared += 1;
-    }
-    digest = step.digest;
-  };
+  }
 
-  const takeAnchors = async (signal: AbortSignal): Promise<void> => {
-    if (source === undefined || anchors !== undefined) return;
-    const byPosition = new Map<number, Anchor[]>();
-    for (const anchor of await readAnchors(ask, source, signal)) byPosition.set(anchor.position, [...byPosition.get(anchor.position) ?? [], anchor]);
-    anchors = byPosition;
-  };
-
-  const follow = async (signal: AbortSignal): Promise<void> => {
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { ask, now, anchors, progress } = this.#parts;
     // Before the history: what is anchored by now is in what is read then.
-    await takeAnchors(signal);
-    const { newest, batches } = await readHistory(ask, records(), signal);
-    let begun = now();
+    if (anchors !== undefined) this.#anchors ??= byPosition(await readAnchors(ask, anchors, signal));
+    const { newest, batches } = await readHistory(ask, this.#records, signal);
+    let begunMs = now();
     for await (const batch of batches) {
       for (const entry of batch) {
         if (entry.position > newest) throw new Error(`the exchange sends more than it has announced: position ${entry.position} after ${newest}`);
-        check(entry);
+        this.#check(entry);
       }
-      spentMs += now() - begun;
-      begun = now();
+      this.#spentMs += now() - begunMs;
+      begunMs = now();
       signal.throwIfAborted();
-      progress({ records: records(), newest, recordsPerSecond: rate() });
+      progress({ records: this.#records, newest, recordsPerSecond: this.#rate() });
     }
-    if (records() <= newest) throw new Error(`the history breaks off: the exchange announced position ${newest} and sent ${records() - 1} as the last one`);
-    for (const [position, [anchor]] of anchors ?? []) {
-      if (position >= records() && anchor !== undefined) {
-        throw new Differs({ position, field: 'anchor', expected: `${anchor.digest} in transaction ${anchor.txHash}`, got: `a history that ends at ${records() - 1}` });
+    if (this.#records <= newest) {
+      throw new Error(`the history breaks off: the exchange announced position ${newest} and sent ${this.#records - 1} as the last one`);
+    }
+    this.#findBeyond();
+  }
+
+  #check(entry: RecordedEntry): void {
+    const position = this.#records;
+    if (entry.position !== position) throw new Differs({ position, field: 'position', expected: String(position), got: String(entry.position) });
+    const step = this.#decide(entry.command);
+    if (step.text !== entry.outcome) throw new Differs({ position, field: 'outcome', expected: step.text, got: entry.outcome });
+    if (step.digest !== entry.digest) throw new Differs({ position, field: 'digest', expected: step.digest, got: entry.digest });
+    for (const anchor of this.#anchors?.get(position) ?? []) {
+      if (anchor.digest !== step.digest) throw new Differs({ position, field: 'anchor', expected: step.digest, got: textOf(anchor) });
+      this.#compared += 1;
+    }
+    this.#digest = step.digest;
+    this.#records += 1;
+  }
+
+  #decide(command: Uint8Array): Step {
+    try {
+      return this.#engine.step(command);
+    } catch (error) {
+      const got = error instanceof Error ? error.message : String(error);
+      throw new Differs({ position: this.#records, field: 'command', expected: 'a command that this engine can decide', got });
+    }
+  }
+
+  /** What the chain anchors beyond the end was kept back. */
+  #findBeyond(): void {
+    for (const [position, [anchor]] of this.#anchors ?? []) {
+      if (position >= this.#records && anchor !== undefined) {
+        throw new Differs({ position, field: 'anchor', expected: textOf(anchor), got: `a history that ends at position ${this.#records - 1}` });
       }
     }
-  };
+  }
 
-  const rate = (): number => spentMs === 0 ? 0 : Math.round(records() / spentMs * 1_000);
-  const result = (verdict: Verification['verdict'], more: Partial<Verification> = {}): Verification => ({
-    verdict, records: found?.position ?? records(), digest, recordsPerSecond: rate(),
-    anchors: source === undefined ? 'skipped: no node URL was given' : anchors === undefined ? 'not read' : compared, ...more,
-  });
+  #rate(): number {
+    return this.#spentMs === 0 ? 0 : Math.round(this.#records / this.#spentMs * 1_000);
+  }
 
-  return {
-    async run(signal) {
-      // A history that differs once does so for good: the engine has gone past the place.
-      if (found !== undefined) return result('differs', { difference: found });
-      try {
-        await follow(signal);
-        return result('verified');
-      } catch (error) {
-        if (error instanceof Differs) {
-          found = error.difference;
-          return result('differs', { difference: found });
-        }
-        if (signal.aborted) return result('stopped');
-        return result('failed', { error: error instanceof Error ? error.message : String(error) });
-      }
-    },
-  };
+  #result(verdict: Verification['verdict'], more: Partial<Verification> = {}): Verification {
+    const anchors = this.#parts.anchors === undefined ? 'skipped: no node URL was given' : this.#anchors === undefined ? 'not read' : this.#compared;
+    return { verdict, records: this.#records, digest: this.#digest, recordsPerSecond: this.#rate(), anchors, ...more };
+  }
+}
+
+function textOf({ digest, txHash }: ChainAnchor): string {
+  return `${digest} in transaction ${txHash}`;
+}
+
+function byPosition(anchors: readonly ChainAnchor[]): ReadonlyMap<number, readonly ChainAnchor[]> {
+  const found = new Map<number, ChainAnchor[]>();
+  for (const anchor of anchors) {
+    const others = found.get(anchor.position);
+    if (others === undefined) found.set(anchor.position, [anchor]); else others.push(anchor);
+  }
+  return found;
 }

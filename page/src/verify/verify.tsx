@@ -72,7 +72,8 @@ export function Verify() {
     <>
       <h1>Verify</h1>
       <p>
-        This browser reads the whole history from position 0 and decides every command again, with the matching engine that the exchange runs. Each outcome and digest has to be the same.
+        This browser reads the whole history from position 0 and decides every command again, with the matching engine
+        that the exchange runs. Each outcome and digest has to be the same.
         Signatures are not checked here; <code>npm run audit</code> checks them, too. Where you stop, you can go on as long as this tab is open.
       </p>
       <form class="panel stack" onSubmit={begin}>
@@ -130,13 +131,15 @@ function Result() {
         <dt>Records per second</dt><dd>{found.recordsPerSecond}</dd>
         <dt>Anchors that agree</dt><dd data-anchors>{typeof found.anchors === 'number' ? found.anchors : found.anchors.startsWith('skipped') ? ANCHORS_SKIPPED : found.anchors}</dd>
         {found.error === undefined ? null : <><dt>Error</dt><dd>{found.error}</dd></>}
-        {difference === undefined ? null : (
-          <>
-            <dt>First difference</dt><dd><a href={`#/history/${difference.position}`}>position {difference.position}</a>, {difference.field}</dd>
-            <dt>Expected</dt><dd class="mono">{difference.expected}</dd>
-            <dt>Got</dt><dd class="mono">{difference.got}</dd>
-          </>
-        )}
+        {difference === undefined
+          ? null
+          : (
+              <>
+                <dt>First difference</dt><dd><a href={`#/history/${difference.position}`}>position {difference.position}</a>, {difference.field}</dd>
+                <dt>Expected</dt><dd class="mono">{difference.expected}</dd>
+                <dt>Got</dt><dd class="mono">{difference.got}</dd>
+              </>
+            )}
       </dl>
       <div><button type="button" onClick={() => { download(found); }}>Download as JSON</button></div>
     </section>
