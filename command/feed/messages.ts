@@ -4,7 +4,8 @@
  * log.
  */
 import { Type, type Static, type TProperties } from '../../engine/records/schema-types.js';
-import { MalformedRecord, parseShape, recordId, shapes } from '../../engine/records/codec.js';
+import { recordId } from '../../engine/log/record-ids.js';
+import { MalformedRecord, parseShape, shapes } from '../../engine/records/codec.js';
 import * as events from '../../engine/records/events.js';
 import { Address, Bytes32, ChainId, MarketKind, Milliseconds, Position, Seconds, record } from '../../engine/records/fields.js';
 import { described, type DescribedProperties } from './message-fields.js';

@@ -3,7 +3,8 @@
  * processes with a key, one sends.
  */
 import type { Log } from '../../engine/log/log.js';
-import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import { recordId } from '../../engine/log/record-ids.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import type { SubmitRelay, SubmitSettlement } from '../../engine/records/commands.js';
 import { neverFails, type Clock, type Role } from '../../engine/running-role.js';
 import { reading, shortText } from '../../engine/state-table.js';

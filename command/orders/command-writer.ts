@@ -3,7 +3,9 @@
  * certainly not written, or whether that is unknown. What is underway is known too: the same request again waits for it
  * instead of adding a record.
  */
-import { encodeCommand, writerIds, type CommandOutcome } from '../../engine/records/codec.js';
+import { writerIds } from '../../engine/log/record-ids.js';
+import { type CommandOutcome } from '../../engine/records/codec.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import type {
   AdvanceClock, CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder, SyncPosition,
 } from '../../engine/records/commands.js';

@@ -3,7 +3,8 @@
  * sources tell of the past.
  */
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
-import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import { recordId } from '../../engine/log/record-ids.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import { LATE_PRICES_MS, MAX_PRICE_LEAD_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
 import type { OpenBoundary } from '../../engine/run/view.js';
 import { startRounds, type Reactor } from '../../engine/reactor.js';

@@ -1,6 +1,7 @@
 /** What the relay sender reads and writes of the history: through the replica, and with commands of its own. */
 import { LogUnavailable, RecordsLost, type Log } from '../../engine/log/log.js';
-import { encodeCommand, writerIds } from '../../engine/records/codec.js';
+import { writerIds } from '../../engine/log/record-ids.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Replica } from '../../engine/run/replica.js';
 import type { ChainWatch } from '../chain/chain-watch.js';

@@ -27,7 +27,6 @@ export const SIGNATURE = form(130);
 
 const givenAddress = new RegExp(ADDRESS.given);
 const givenBytes32 = new RegExp(BYTES32.given);
-const givenSignature = new RegExp(SIGNATURE.given);
 const HEX_BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 
 /** Whether a value is an address with digits of any case. */
@@ -45,15 +44,14 @@ export function isHexBytes(value: unknown): value is string {
   return typeof value === 'string' && HEX_BYTES.test(value);
 }
 
-/** The 65 bytes of a signature in hex; undefined for anything else. */
-export function signatureBytes(value: unknown): Buffer | undefined {
-  if (typeof value !== 'string' || !givenSignature.test(value)) return undefined;
-  return Buffer.from(value.slice(2), 'hex');
-}
+/** Each byte's two digits. */
+const BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /** Bytes as lower-case hex with `0x`. */
 export function toHex(bytes: Uint8Array): string {
-  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;
+  let text = '0x';
+  for (const byte of bytes) text += BYTES[byte] ?? '';
+  return text;
 }
 
 const QUANTITY = /^0x[0-9a-f]{1,14}$/i;

@@ -7,7 +7,8 @@ import { decodeOutcome, formatDigest, type CommandOutcome } from '../records/cod
 import { fewerCommands, rangeOf, replaced } from '../log/tail.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type Log } from '../log/log.js';
 import { createChecker } from './checker.js';
-import { createEngine, type Engine, type Step } from './engine.js';
+import { createEngine } from './engine.js';
+import type { Engine, Step } from './stepping.js';
 import { retrying, steady } from '../waiting.js';
 import { HistoryDiffers } from './history-differs.js';
 import { createRecorder, type Recorder } from './recorder.js';

@@ -4,7 +4,7 @@
  */
 import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Engine } from './engine.js';
+import type { Engine } from './stepping.js';
 import { decodeSnapshot, encodeSnapshot, type Restored } from './snapshot.js';
 
 const NAME = /^snapshot-(\d{16})\.bin$/;

@@ -5,7 +5,7 @@ import { Book, type BookDump } from '../book/book.js';
 import { OrderPool, type OrderPoolDump } from '../book/order-pool.js';
 import { openBoundariesOf } from '../rules/boundaries.js';
 import { Deadlines } from '../rules/deadlines.js';
-import type { Engine } from './engine.js';
+import type { Engine } from './stepping.js';
 import { RULES_VERSION } from '../rules/limits.js';
 import { PendingFills } from '../rules/pending-fills.js';
 import {

@@ -2,7 +2,7 @@
  * The receiver of a replica's steps: the recorder, which writes their outcomes, or the checker, which compares them
  * with recorded ones.
  */
-import type { Step } from './engine.js';
+import type { Step } from './stepping.js';
 
 export interface StepSink {
   /** Takes every step that had no recorded outcome when the replica started: each once, in order. */

@@ -14,7 +14,7 @@ import {
   FILLED, OPEN, findMarket, marketOf, marketOfToken, ownerOf,
   type Boundary, type ChainCursor, type Market, type OpenProposal, type OpenRelay, type QuickTerms, type State,
 } from '../rules/state.js';
-import type { Engine } from './engine.js';
+import type { Engine } from './stepping.js';
 import { commitmentsOf, openOrdersOf, type Commitment, type OpenOrder } from './open-orders.js';
 import { cancelledAllAt, hasOrders, switchOf, type SwitchView, type TraderOnChain } from './trader-requests.js';
 import { unsettledFill, unsettledFills, type MatchedFill, type UnsettledFill } from './unsettled-fills.js';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Router, type RequestHandler, type Request, type Response } from 'express';
-import { pageWithWalletHeaders } from './security.js';
+import { pageWithWalletHeaders, pageWorkerHeaders } from './security.js';
 
 /** Where the build of the page is, beside the build of the service. */
 const BUILT = fileURLToPath(new URL('../../site/', import.meta.url));
@@ -15,6 +15,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml', '.wasm': 'application/wasm', '.json': 'application/json',
 };
+
+/** A worker's script, as the build names it. */
+const WORKER = /^\/assets\/\w+\.worker-[\w-]+\.js$/;
 
 interface File {
   readonly type: string;
@@ -32,7 +35,7 @@ export async function builtPage(directory = BUILT): Promise<RequestHandler | und
   const document = files.get('/index.html');
   if (document === undefined) return undefined;
   const router = Router({ caseSensitive: true, strict: true });
-  const headers = pageWithWalletHeaders();
+  const [headers, workerHeaders] = [pageWithWalletHeaders(), pageWorkerHeaders()];
   router.use((request, response, next) => {
     const { method, path } = request;
     const file = path === '/' ? document : path.startsWith('/assets/') ? files.get(path) : undefined;
@@ -40,7 +43,8 @@ export async function builtPage(directory = BUILT): Promise<RequestHandler | und
       next();
       return;
     }
-    headers(request, response, (error?: unknown) => {
+    const set = WORKER.test(path) ? workerHeaders : headers;
+    set(request, response, (error?: unknown) => {
       if (error === undefined) send(file, path === '/', request, response); else next(error);
     });
   });

@@ -50,12 +50,12 @@ const OWN = ['\'self\''];
  * but what the service itself serves. `connect-src` is wider than the rest: whoever verifies the history compares it
  * with a chain through a node of their own choice, which may be anywhere by HTTPS, or on their machine.
  */
-export function pageWithWalletHeaders(): RequestHandler {
+export function pageWithWalletHeaders(script: readonly string[] = OWN): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
-        defaultSrc: NONE, scriptSrc: OWN, styleSrc: OWN, workerSrc: OWN, imgSrc: ['\'self\'', 'data:'],
+        defaultSrc: NONE, scriptSrc: [...script], styleSrc: OWN, workerSrc: OWN, imgSrc: ['\'self\'', 'data:'],
         connectSrc: ['\'self\'', 'https:', 'http://127.0.0.1:*', 'http://localhost:*'],
         baseUri: NONE, formAction: NONE, frameAncestors: NONE,
       },
@@ -65,4 +65,12 @@ export function pageWithWalletHeaders(): RequestHandler {
     // Wallets in windows of their own speak to the page that has opened them.
     crossOriginOpenerPolicy: { policy: 'same-origin-allow-popups' },
   });
+}
+
+/**
+ * Headers of the page's workers, whose policy is their own: they may also compile code, as the engine's validators and
+ * WebAssembly are. The document may not.
+ */
+export function pageWorkerHeaders(): RequestHandler {
+  return pageWithWalletHeaders(['\'self\'', '\'unsafe-eval\'']);
 }

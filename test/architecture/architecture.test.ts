@@ -14,6 +14,7 @@ import { form, topLevel, typeNames } from './form.js';
 import { kinds } from './kinds.js';
 import { OWNERS, installed, owners, ownersOf } from './packages.js';
 import { readProject, type Rule } from './project.js';
+import { runsAnywhere } from './runs-anywhere.js';
 import { ASSERTIONS, assertionsWithin, sizes } from './sizes.js';
 
 const settings = [...settingsMarkdown().matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name);
@@ -23,6 +24,7 @@ const removed = removedSettings(() => true).map((each) => each.slice(0, each.ind
 const RULES: Readonly<Record<string, Rule>> = {
   'imports point where the arrows do': arrows,
   'no imports go in a circle': circles,
+  'what decides the history runs in a browser, too': runsAnywhere,
   'nobody outside the engine touches its state or books': engineState,
   'a package is imported by its owners only': owners,
   'every dependency has an owner that imports it': ownersOf(OWNERS),

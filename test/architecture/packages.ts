@@ -22,7 +22,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/page.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'fs-native-extensions': ['service/machine/directory-lock.ts'],
-  'hash-wasm': ['command/signing/typed-data.ts'],
+  'hash-wasm': ['command/signing/typed-data.ts', 'page/src/verify/digest-chain.ts'],
   'helmet': ['service/http/security.ts'],
   'kafkajs': ['command/feed/kafka/client.ts'],
   'lightweight-charts': ['page/src/market/candle-chart.ts'],

@@ -1,7 +1,9 @@
 /** The whole engine without I/O: recorded commands in, events, texts and digests out; and what it leaves on the heap. */
-import { decodeCommand, encodeCommand } from '../../engine/records/codec.js';
+import { decodeCommand } from '../../engine/records/codec.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import type { Command } from '../../engine/records/commands.js';
-import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { createEngine } from '../../engine/run/engine.js';
+import type { Engine } from '../../engine/run/stepping.js';
 import { newCommand } from '../support/commands.js';
 import type { BenchLine } from './line.js';
 import { createHash } from 'node:crypto';

@@ -1,5 +1,6 @@
 /** The history that commands make, as `GET /api/v1/events` shows it in lines. */
-import { checkedRecordId, decodeCommand } from '../../engine/records/codec.js';
+import { checkedRecordId } from '../../engine/log/record-ids.js';
+import { decodeCommand } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { dueId } from '../../tools/audit/records/record-ids.js';
 

@@ -1,11 +1,13 @@
 /** The signature check of an order against ethers' `verifyTypedData`, and where the rest of an order's intake spends its time. */
 import { Wallet, id, verifyTypedData } from 'ethers';
 import { parseJsonObject } from '../../engine/records/exact-json.js';
-import { signatureBytes, toHex } from '../../engine/records/hex.js';
+import { toHex } from '../../engine/records/hex.js';
+import { signatureBytes } from '../../command/orders/signature-bytes.js';
 import { createKeccak256, orderTypes, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { parseOrder } from '../../command/orders/order-request.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
-import { checkedRecordId, encodeCommand } from '../../engine/records/codec.js';
+import { checkedRecordId } from '../../engine/log/record-ids.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { newCommand } from '../support/commands.js';
 import type { BenchLine } from './line.js';

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { reservationOf, createReservations, type Reservation } from '../../command/chain/reservations.js';
 import { UNIT } from '../../engine/records/amounts.js';
-import { encodeCommand } from '../../engine/records/codec.js';
-import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { encodeCommand } from '../../engine/records/encode.js';
+import { createEngine } from '../../engine/run/engine.js';
+import type { Engine } from '../../engine/run/stepping.js';
 import { viewOf } from '../../engine/run/view.js';
 import { openOrdersOf } from '../../engine/run/open-orders.js';
 import { unsettledFills } from '../../engine/run/unsettled-fills.js';

@@ -1,7 +1,8 @@
 /** What the view says of quick markets: it is what a look at every market and every boundary would find, also after a restart. */
 import { deepEqual, ok } from 'node:assert/strict';
 import { decodeCommand } from '../../engine/records/codec.js';
-import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { createEngine } from '../../engine/run/engine.js';
+import type { Engine } from '../../engine/run/stepping.js';
 import { viewOf } from '../../engine/run/view.js';
 import { crowd } from '../support/random-commands.js';
 import { createLateCommands } from '../support/random-requests.js';

@@ -1,7 +1,8 @@
 /** The engine against the slow and obvious one: the same events, texts and digests over random histories and short scripts. */
 import { equal, throws } from 'node:assert/strict';
 import fc from 'fast-check';
-import { encodeCommand, formatDigest } from '../../engine/records/codec.js';
+import { formatDigest } from '../../engine/records/codec.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import type { Command } from '../../engine/records/commands.js';
 import { MarketOpenedV1, eventSchemas, type EventType } from '../../engine/records/events.js';
 import { createEngine } from '../../engine/run/engine.js';

@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeCommand } from '../../engine/records/codec.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { createSnapshotTaker, saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { newCommand } from '../support/commands.js';

@@ -19,11 +19,13 @@ import {
   cancelTypes, createKeccak256, orderTypes, prepareDomain, requestTypes, type OrderDomain, type PermitFields,
 } from '../../command/signing/typed-data.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { decodeCommand, encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
+import { decodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import type { Command } from '../../engine/records/commands.js';
 import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
 import { readReplica } from '../../engine/role-state.js';
-import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { createEngine } from '../../engine/run/engine.js';
+import type { Engine } from '../../engine/run/stepping.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { viewOf } from '../../engine/run/view.js';
 import type { Endpoint, Reply } from '../../service/api/endpoint.js';

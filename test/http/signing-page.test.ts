@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { createKeccak256, prepareDomain, type OrderDomain, type OrderFields } from '../../command/signing/typed-data.js';
-import { signatureBytes, toHex } from '../../engine/records/hex.js';
+import { toHex } from '../../engine/records/hex.js';
+import { signatureBytes } from '../../command/orders/signature-bytes.js';
 import { errors } from '../../service/api/errors.js';
 
 const page = readFileSync('docs/signing.md', 'utf8');

@@ -12,7 +12,7 @@ import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
-import { encodeCommand } from '../../engine/records/codec.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import { newCommand } from '../support/commands.js';
 
 const address = (digit: string) => `0x${digit.repeat(40)}`;

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { on } from 'node:events';
 import pg from 'pg';
-import { recordId, type CommandOutcome } from '../../engine/records/codec.js';
+import { recordId } from '../../engine/log/record-ids.js';
+import { type CommandOutcome } from '../../engine/records/codec.js';
 import { BrokenSequence, LogUnavailable, type Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
 import { openSession } from '../../projections/database.js';

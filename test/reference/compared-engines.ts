@@ -1,7 +1,8 @@
 /** Two engines through the same commands, stopping at the first difference, and through random histories that must have led to something. */
 import { AssertionError, ok } from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
+import { type CommandOutcome } from '../../engine/records/codec.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import type { Command } from '../../engine/records/commands.js';
 import { CancelReason, eventSchemas, RejectionCode } from '../../engine/records/events.js';
 import { createEngine } from '../../engine/run/engine.js';

@@ -2,7 +2,8 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import type { Wallet } from 'ethers';
 import type { Log } from '../../engine/log/log.js';
-import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { createEngine } from '../../engine/run/engine.js';
+import type { Engine } from '../../engine/run/stepping.js';
 import { restingOrders } from '../../engine/rules/state.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { BUY, SELL, USDC, walletOf, type SignedOrder } from '../support/settlement-contracts.js';

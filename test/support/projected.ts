@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import {
-  encodeCommand, encodeOutcome, outcomeText, recordId, type CommandOutcome,
-} from '../../engine/records/codec.js';
+import { recordId } from '../../engine/log/record-ids.js';
+import { outcomeText, type CommandOutcome } from '../../engine/records/codec.js';
+import { encodeCommand, encodeOutcome } from '../../engine/records/encode.js';
 import type { Event, RelayRequested } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { projections as catalogue } from '../../projections/catalogue.js';

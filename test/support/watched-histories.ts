@@ -2,9 +2,10 @@
 import { deepEqual, ok } from 'node:assert/strict';
 import { deserialize } from 'node:v8';
 import fc from 'fast-check';
-import { encodeCommand } from '../../engine/records/codec.js';
+import { encodeCommand } from '../../engine/records/encode.js';
 import type { Command } from '../../engine/records/commands.js';
-import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { createEngine } from '../../engine/run/engine.js';
+import type { Engine } from '../../engine/run/stepping.js';
 import { decodeSnapshot, encodeSnapshot } from '../../engine/run/snapshot.js';
 import type { ComparedEngine } from '../reference/compared-engines.js';
 import type { ReferenceEngine } from '../reference/engine.js';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { formatDigest } from '../../engine/records/codec.js';
-import type { Engine } from '../../engine/run/engine.js';
+import type { Engine } from '../../engine/run/stepping.js';
 import { decodeSnapshot, encodeSnapshot, type Restored } from '../../engine/run/snapshot.js';
 import { viewOf } from '../../engine/run/view.js';
 import { replaceDurably } from '../../service/machine/durable-files.js';

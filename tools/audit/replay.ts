@@ -4,7 +4,8 @@ import {
   commandSchemas, type CancelAfter, type CancelAll, type CancelOrder, type CancelOrders, type Command, type ReduceOrder, type SyncPosition,
 } from '../../engine/records/commands.js';
 import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
-import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { createEngine } from '../../engine/run/engine.js';
+import type { Engine } from '../../engine/run/stepping.js';
 import type { Restored } from '../../engine/run/snapshot.js';
 import { viewOf, type EngineView } from '../../engine/run/view.js';
 import type { ChainAudit } from './chain/chain-audit.js';

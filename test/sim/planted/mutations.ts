@@ -81,7 +81,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the engine reads the clock of its machine', breaks: 'two engines agree',
-    file: 'engine/run/engine.js',
+    file: 'engine/run/stepping.js',
     from: 'advance(state, command.at);', to: 'advance(state, Math.max(command.at, Date.now()));',
   },
   {
@@ -169,7 +169,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an outcome names a settled fill twice', breaks: 'nothing is settled twice',
-    file: 'engine/run/engine.js',
+    file: 'engine/run/stepping.js',
     from: 'const outcome = { at: state.now, events };',
     to: 'const outcome = { at: state.now, events: events.flatMap((event) => event.type === \'FillSettled\' ? [event, event] : [event]) };',
   },

@@ -5,7 +5,8 @@ import { otherTerms, passedOverFill, type ChainFill } from '../../../command/ind
 import { otherResolution, type ChainResolution } from '../../../command/indexer/checks/chain-resolution.js';
 import { factsOf, type Anchor, type Fact } from '../../../command/indexer/facts.js';
 import { RecordTooLarge } from '../../../engine/log/log.js';
-import { encodeCommand, MalformedRecord } from '../../../engine/records/codec.js';
+import { MalformedRecord } from '../../../engine/records/codec.js';
+import { encodeCommand } from '../../../engine/records/encode.js';
 import type { Command } from '../../../engine/records/commands.js';
 import { Differs, type CheckName, type Difference, type Place } from '../difference.js';
 import { factId } from '../records/record-ids.js';

@@ -2,7 +2,8 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeOutcome, DigestChain } from '../../../engine/records/codec.js';
+import { encodeOutcome } from '../../../engine/records/encode.js';
+import { DigestChain } from '../../../engine/run/digest-chain.js';
 import { openSession, type Session } from '../../../projections/database.js';
 import { foldInto } from '../../../projections/folding.js';
 import { decode } from '../../../projections/inbox.js';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { decodeCommand, formatDigest } from '../../../engine/records/codec.js';
 import type { Command } from '../../../engine/records/commands.js';
 import { BYTES32 } from '../../../engine/records/hex.js';
-import type { Engine, Step } from '../../../engine/run/engine.js';
+import type { Engine, Step } from '../../../engine/run/stepping.js';
 import { viewOf } from '../../../engine/run/view.js';
 import { Differs, type Difference } from '../difference.js';
 import { dueId, isRecordId } from './record-ids.js';
