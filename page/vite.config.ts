@@ -1,10 +1,10 @@
-/** How Vite builds the page: one document, and scripts and styles whose names carry a hash, into dist/page/. */
+/** How Vite builds the page: one document, and scripts and styles whose names carry a hash, into dist/site/. */
 import type { UserConfig } from 'vite';
 
 export default {
   base: './',
   build: {
-    outDir: '../dist/page',
+    outDir: '../dist/site',
     emptyOutDir: true,
     target: 'es2022',
     assetsDir: 'assets',

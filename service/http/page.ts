@@ -9,7 +9,7 @@ import { Router, type RequestHandler, type Request, type Response } from 'expres
 import { pageWithWalletHeaders } from './security.js';
 
 /** Where the build of the page is, beside the build of the service. */
-const BUILT = fileURLToPath(new URL('../../page/', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../site/', import.meta.url));
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8',
