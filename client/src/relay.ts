@@ -269,7 +269,7 @@ export type RedeemedMarket = { readonly marketId: Hex } & Pick<Market, 'contract
 
 /** Whether another message has the nonce. */
 function isTaken(error: unknown): boolean {
-  return error instanceof Refusal && (error.code === 'relay_already_used' || /nonce is used already/.test(error.message));
+  return error instanceof Refusal && error.code === 'relay_already_used';
 }
 
 function redemptionOf(chain: ChainConfiguration, conditionId: Hex) {

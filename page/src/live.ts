@@ -48,8 +48,9 @@ function begin(): void {
   leaving?.abort(new DOMException('the page follows something else', 'AbortError'));
   leaving = undefined;
   onStream.clear();
-  const channels = [...new Set([...followers].flatMap((each) => each.channels))];
-  if (channels.length > 0 && !isAway) run(channels, leaving = new AbortController());
+  // There is always a stream, so that what the header says of the connection is so.
+  const channels = [...new Set(['markets', ...[...followers].flatMap((each) => each.channels)])];
+  if (!isAway) run(channels, leaving = new AbortController());
 }
 
 function run(channels: readonly string[], mine: AbortController): void {
@@ -97,3 +98,5 @@ document.addEventListener('visibilitychange', () => {
     }, HIDDEN_MS);
   }
 });
+
+beginIn(0);

@@ -1,6 +1,7 @@
 /** The client's terminal program, as somebody types it: markets, books, orders, cancels and streams, and what it says when something is wrong. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Wallet, id } from 'ethers';
@@ -74,6 +75,20 @@ describe('client: the terminal program', function () {
     assert.equal(await exited, 0);
   });
 
+  it('watches the whole history of a market that is named by the beginning of its id, until nobody reads on', async () => {
+    await done('buy', market, 'yes', '1', '0.1');
+    const watching = spawn(process.execPath, [CLI, 'watch', `book:${market}`, '--from', '-1'], { env: environment() });
+    let errors = '';
+    watching.stderr.on('data', (piece: Buffer) => { errors += piece.toString(); });
+    const exited = once(watching, 'exit');
+    const [first] = await once(watching.stdout, 'data') as [Buffer];
+    assert.match(first.toString(), / {2}change {2}levels=/);
+    // As `head` does.
+    watching.stdout.destroy();
+    await done('cancel', 'all');
+    assert.deepEqual([await exited, errors], [[0, null], '']);
+  });
+
   it('says what is wrong, with a code that says whose fault it is', async () => {
     const fails = async (args: string[], code: number, error: RegExp, changes?: Record<string, string>) => {
       const ended = await run(args, changes);
@@ -85,7 +100,7 @@ describe('client: the terminal program', function () {
     await fails(['buy', '0x', 'yes', '1', '0.1'], 2, /2 markets begin with 0x/);
     await fails(['buy', '0xffffffffff', 'yes', '1', '0.1'], 2, /no market begins with/);
     await fails(['buy', market, 'yes', '1', '1.5'], 1, /price is 0\.000001 to 0\.999999, not 1\.5/);
-    await fails(['buy', market, 'yes', '1', '0.1'], 1, /signer is missing/, { PRIVATE_KEY: '' });
+    await fails(['buy', market, 'yes', '1', '0.1'], 1, /^signer is missing: .*\. Set PRIVATE_KEY in the environment$/, { PRIVATE_KEY: '' });
     await fails(['buy', market, 'yes', '1', '0.1'], 2, /^PRIVATE_KEY is no private key: it is 0x and 64 hex digits$/, { PRIVATE_KEY: '0x1234567' });
     await fails(['cancel', `0x${'77'.repeat(32)}`], 1, /^unknown_order: /);
     await fails(['funds'], 1, /^not_found: /);

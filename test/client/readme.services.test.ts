@@ -1,4 +1,4 @@
-/** The quick start of the client's README, run as it stands there as a program that has installed the package. */
+/** The quick start of the client's README, run as it stands there as a program that has installed the package: in Node, and in Deno. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -8,10 +8,16 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet, id } from 'ethers';
 import ts from 'typescript';
+import { CLIENT } from '../support/client-packages.js';
 import { exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PACKAGES = join(ROOT, 'node_modules');
+/** By what runs a program, the arguments of Node for that. Deno may reach the exchange and the environment, and nothing else. */
+const RUNTIMES = {
+  Node: [],
+  Deno: [join(CLIENT, 'node_modules', 'deno', 'bin.cjs'), 'run', '--no-prompt', '--node-modules-dir=manual', '--allow-net=127.0.0.1', '--allow-env'],
+};
 /** What stands between the outputs of two blocks. */
 const NEXT = '--- next block ---';
 
@@ -43,15 +49,21 @@ describe('client: the quick start of its README', function () {
     await writeFile(join(directory, 'package.json'), '{"type":"module"}');
   }
 
-  it('does what it says, block by block', async () => {
-    await writeFile(join(directory, 'quick-start.mjs'), ts.transpileModule(source, { compilerOptions, fileName: 'quick-start.mts' }).outputText);
-    const { stdout } = await promisify(execFile)(process.execPath, ['quick-start.mjs'], {
-      cwd: directory, env: { PATH: process.env['PATH'], EXCHANGE_URL: exchange.url, PRIVATE_KEY: new Wallet(id('client: readme')).privateKey },
+  for (const [runtime, command] of Object.entries(RUNTIMES)) {
+    it(`does what it says, block by block, in ${runtime}`, async () => {
+      const { outputText } = ts.transpileModule(source, { compilerOptions, fileName: 'quick-start.mts' });
+      await writeFile(join(directory, 'quick-start.mjs'), outputText);
+      const { stdout } = await promisify(execFile)(process.execPath, [...command, 'quick-start.mjs'], {
+        cwd: directory, timeout: 50_000, env: {
+          PATH: process.env['PATH'], HOME: directory, DENO_NO_UPDATE_CHECK: '1', EXCHANGE_URL: exchange.url,
+          PRIVATE_KEY: new Wallet(id(`client: readme, ${runtime}`)).privateKey,
+        },
+      });
+      assert.deepEqual(stdout.split(NEXT).map((each) => each.trim()).slice(0, -1), [
+        'Will it rain?', 'accepted 0', 'open 0.01 10\nWill it rain? 0.01', 'true', '10', 'not_filled', 'accepted\ncancelled',
+      ]);
     });
-    assert.deepEqual(stdout.split(NEXT).map((each) => each.trim()).slice(0, -1), [
-      'Will it rain?', 'accepted 0', 'open 0.01 10\nWill it rain? 0.01', 'true', '10', 'not_filled', 'accepted\ncancelled',
-    ]);
-  });
+  }
 
   it('has the right types', async () => {
     const file = join(directory, 'quick-start.ts');

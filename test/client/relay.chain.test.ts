@@ -72,9 +72,9 @@ describe('client: the relayer', function () {
   });
 
   it('refuses as the relayer does', async () => {
-    await assert.rejects(clients.ann.relay.propose(market, Outcome.Yes), { name: 'Refusal', status: 422 });
+    await assert.rejects(clients.ann.relay.propose(market, Outcome.Yes), { name: 'Refusal', status: 422, code: 'relay_would_revert' });
     await assert.rejects(connect({ url: exchange.url, signer: ann }).relay.approve(), { name: 'BadArgument', argument: 'token' });
-    await assert.rejects(connect({ url: exchange.url, signer: ann, token: 'pex_x' }).relay.approve(), { name: 'Refusal', status: 401 });
+    await assert.rejects(connect({ url: exchange.url, signer: ann, token: 'pex_x' }).relay.approve(), { name: 'Refusal', status: 401, code: 'invalid_token' });
   });
 
   it('proposes, settles and redeems, singly and several at once', async () => {

@@ -53,13 +53,14 @@ describe('relayer: a market\'s whole life without gas', function () {
     const other = await bearerToken(exchange.databaseUrl, ['relay:ctf-split']);
     const limited = { Authorization: `Bearer ${other}` };
     const unknown = { Authorization: `Bearer ${other.slice(0, -2)}xx` };
-    assert.deepEqual(await client.refused('ctf-approval', '{', { Authorization: '' }), [401, 'Missing bearer token']);
-    assert.deepEqual(await client.refused('ctf-approval', '{', unknown), [401, 'Invalid bearer token']);
-    assert.deepEqual(await client.refused('ctf-approval', '{', limited), [400, 'Invalid request body']);
-    assert.deepEqual(await client.refused('ctf-approval', { ...body, chainId: 1 }, limited), [400, 'No relayer configured for chain']);
-    assert.deepEqual(await client.refused('ctf-approval', { ...body, operator: ann.address }, limited), [403, 'Token lacks the scope relay:ctf-approval']);
-    const [status, text] = await client.refused('ctf-approval', { ...body, operator: ann.address });
-    assert.deepEqual([status, text.startsWith('the relayer does not send this')], [403, true]);
+    assert.deepEqual(await client.refused('ctf-approval', '{', { Authorization: '' }), [401, 'missing_token', 'Missing bearer token']);
+    assert.deepEqual(await client.refused('ctf-approval', '{', unknown), [401, 'invalid_token', 'Invalid bearer token']);
+    assert.deepEqual(await client.refused('ctf-approval', '{', limited), [400, 'relay_invalid_body', 'Invalid request body']);
+    assert.deepEqual(await client.refused('ctf-approval', { ...body, chainId: 1 }, limited), [400, 'relay_unknown_chain', 'No relayer configured for chain']);
+    assert.deepEqual(await client.refused('ctf-approval', { ...body, operator: ann.address }, limited),
+      [403, 'insufficient_scope', 'Token lacks the scope relay:ctf-approval']);
+    const [status, code, text] = await client.refused('ctf-approval', { ...body, operator: ann.address });
+    assert.deepEqual([status, code, text.startsWith('the relayer does not send this')], [403, 'relay_target_refused', true]);
     const answer = await client.post('ctf-approval', '{', { Authorization: '' });
     assert.equal(answer.headers.get('WWW-Authenticate'), 'Bearer realm="prediction-exchange"');
   });
@@ -115,8 +116,8 @@ describe('relayer: a market\'s whole life without gas', function () {
     await done('propose-resolution', await bodies.proposal(ann, { market: rain.address, marketId: rain.marketId, bond: BOND }));
     await done('propose-resolution', await bodies.proposal(ben, { market: sun.address, marketId: sun.marketId, outcome: false, bond: BOND }));
     const early = await client.refused('settle-market', await bodies.settlement(ben, { market: rain.address, marketId: rain.marketId }));
-    assert.equal(early[0], 422);
-    assert.match(early[1], /DisputeWindowOpen\(\d+\)/);
+    assert.deepEqual(early.slice(0, 2), [422, 'relay_would_revert']);
+    assert.match(early[2], /DisputeWindowOpen\(\d+\)/);
     await node.rpc('evm_increaseTime', [WINDOW_S + 1]);
     await node.rpc('evm_mine');
     await done('settle-market', await bodies.settlement(ben, { market: rain.address, marketId: rain.marketId }));

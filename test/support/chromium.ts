@@ -67,7 +67,7 @@ export async function openPage(script: string, told: (what: unknown) => void): P
 }
 
 /** The program that CHROMIUM names, or one of the usual names in PATH. Throws Error when there is none: no test is left out for that. */
-function chromiumProgram(): string {
+export function chromiumProgram(): string {
   const { CHROMIUM: named = '', PATH: path = '' } = process.env;
   const found = named === '' ? path.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name))).find(canRun) : named;
   if (found === undefined || !canRun(found)) {

@@ -98,11 +98,13 @@ export async function gaslessClientBy({ token, ask, signed }: GaslessClientParts
       assert.equal(answer.status, 200, `${action}: ${JSON.stringify(answer.body)}`);
       return answer.body.tx_hash ?? answer.body.txHash ?? '';
     },
-    /** A request that is refused: its status and text. */
-    async refused(action: string, body: unknown, headers: Record<string, string> = {}): Promise<readonly [status: number, error: string]> {
-      const { status, body: { success, error, ...rest } } = await post(action, body, headers);
+    /** A request that is refused: its status, code and text. The body has the text only. */
+    async refused(
+      action: string, body: unknown, headers: Record<string, string> = {},
+    ): Promise<readonly [status: number, code: string | null, error: string]> {
+      const { status, headers: answered, body: { success, error, ...rest } } = await post(action, body, headers);
       assert.deepEqual([success, rest], [false, {}]);
-      return [status, error ?? ''];
+      return [status, answered.get('X-Error-Code'), error ?? ''];
     },
   };
 }

@@ -73,7 +73,8 @@ const cancel: Command = async (client, hashes, { signal }, { show }) => {
 const watch: Command = async (client, channels, { signal, from }, { show }) => {
   if (channels.length === 0) throw new Usage('channels: book:MARKET trades:MARKET orders:ADDRESS prices:ASSET markets');
   const since = from === undefined ? {} : { from: wholeNumber('--from', from) };
-  for await (const message of client.watch(channels, { signal, ...since })) {
+  const whole = await Promise.all(channels.map((channel) => wholeChannel(client, channel, signal)));
+  for await (const message of client.watch(whole, { signal, ...since })) {
     const { channel, type } = message;
     show(type === 'gap' ? `${channel}  GAP after ${message.after ?? 'nothing'}` : shownMessage(message), message);
   }
@@ -132,6 +133,12 @@ async function marketOf(client: Client, given: string | undefined, signal: Abort
   if (only === undefined) throw new Usage(`no market begins with ${given}`);
   if (others.length > 0) throw new Usage(`${found.length} markets begin with ${given}: give more of the id`);
   return only.id;
+}
+
+/** A channel whose market may be the beginning of an id. */
+async function wholeChannel(client: Client, channel: string, signal: AbortSignal): Promise<string> {
+  const [, kind, market] = /^(book|trades):(.+)$/.exec(channel) ?? [];
+  return market === undefined ? channel : `${kind}:${await marketOf(client, market, signal)}`;
 }
 
 function outcomeOf(text: string): Outcome {

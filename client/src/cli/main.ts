@@ -4,7 +4,7 @@
  * keys are in that alone.
  */
 import { parseArgs } from 'node:util';
-import { connect, ExchangeError, OutcomeUnknown, type AnySigner, type Client } from '../client.js';
+import { BadArgument, connect, ExchangeError, OutcomeUnknown, type AnySigner, type Client } from '../client.js';
 import { writeJson } from '../exact-json.js';
 import { COMMANDS, Usage, type Options, type Terminal } from './commands.js';
 
@@ -41,15 +41,20 @@ const OPTIONS = {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
+/** Where a terminal has what a program would give as an argument. */
+const VARIABLES: Readonly<Record<string, string>> = { signer: 'PRIVATE_KEY', token: 'TOKEN' };
 
 process.exitCode = await main(process.argv.slice(2), process.env);
 
 /** 0: done. 1: refused, or could not be done. 2: wrong arguments. 3: nobody knows yet whether it was done. */
 async function main(args: readonly string[], environment: Environment): Promise<number> {
   const interrupted = new AbortController();
-  process.once('SIGINT', () => { interrupted.abort(new Error('interrupted')); });
+  const interrupt = () => { interrupted.abort(new Error('interrupted')); };
+  process.once('SIGINT', interrupt);
+  // Nobody reads on, as behind `| head`.
+  process.stdout.once('error', interrupt);
   try {
-    const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+    const { values, positionals } = parseArgs({ args: withNegative(args), options: OPTIONS, allowPositionals: true });
     const [name, ...rest] = positionals;
     if (values.help === true || name === undefined) {
       process.stdout.write(HELP);
@@ -65,10 +70,24 @@ async function main(args: readonly string[], environment: Environment): Promise<
     return 0;
   } catch (error) {
     if (interrupted.signal.aborted && !(error instanceof OutcomeUnknown)) return 0;
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${textOf(error)}\n`);
     if (error instanceof OutcomeUnknown) return 3;
     return error instanceof ExchangeError || !(error instanceof Usage || error instanceof TypeError) ? 1 : 2;
   }
+}
+
+/** The same with `--from -1` as `--from=-1`: `parseArgs` takes a number below zero for an option. */
+function withNegative(args: readonly string[]): string[] {
+  return args.flatMap((each, i) => {
+    if (args[i - 1] === '--from' && each.startsWith('-')) return [];
+    return each === '--from' && args[i + 1]?.startsWith('-') === true ? [`${each}=${args[i + 1]}`] : [each];
+  });
+}
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const variable = error instanceof BadArgument ? VARIABLES[error.argument] : undefined;
+  return variable === undefined ? error.message : `${error.message}. Set ${variable} in the environment`;
 }
 
 async function clientOf(url: string | undefined, environment: Environment): Promise<Client> {

@@ -132,6 +132,7 @@ class Exchange:
     propose = _flow(Core.propose)
     settle = _flow(Core.settle)
     nonces_due = _flow(Core.nonces_due)
+    market = _flow(Core.market)
     market_stats = _flow(Core.market_stats)
     platform_stats = _flow(Core.platform_stats)
     ticker = _flow(Core.ticker)

@@ -55,6 +55,10 @@ class Reads(Session):
         asked = {"query": query, "category": category, "state": state, "sort": sort, "chain_id": chain_id}
         return self._pages("/api/v1/markets", "markets", asked, page_size)
 
+    def market(self, market_id: str) -> Flow[answers.Market]:
+        """One market. Raises Refusal `unknown_market`."""
+        return cast(answers.Market, (yield from self._read(f"/api/v1/markets/{segment(market_id)}")))
+
     def market_stats(self, market_id: str) -> Flow[answers.MarketStatistics]:
         """Volumes and the last price of a market."""
         return cast(answers.MarketStatistics, (yield from self._read(f"/api/v1/stats/{segment(market_id)}")))
