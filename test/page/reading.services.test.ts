@@ -10,7 +10,7 @@ import { alice, bob, exchangeStack, type ExchangeStack } from '../harness/exchan
 import { openBrowser, openWatched } from '../support/browser.js';
 import { until } from '../support/until.js';
 
-const BUILT = fileURLToPath(new URL('../../page/', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../site/', import.meta.url));
 const AXE = fileURLToPath(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url));
 const MOST_BYTES = 150_000;
 const [BUY, SELL, YES, NO] = [0, 1, 0, 1];

@@ -4,6 +4,7 @@ import type { Market, Resolution } from '../../../client/src/answers.js';
 import { shortened, shownMoney } from '../figures.js';
 import { StateBadge } from '../market-state.js';
 import { nowS, shownDistance, shownTime } from '../time.js';
+import { Resolve } from '../trade/resolve.js';
 
 export function ResolutionPanel({ market, resolution }: { readonly market: Market; readonly resolution: Resolution | undefined }) {
   const assertion = resolution?.assertion;
@@ -31,6 +32,7 @@ export function ResolutionPanel({ market, resolution }: { readonly market: Marke
         {resolution?.proposal === undefined ? null : <Fact name="Bond of a proposal">{shownMoney(BigInt(resolution.proposal.bond))}</Fact>}
         {resolution?.halvableFrom === undefined ? null : <Fact name="May be halved"><At time={resolution.halvableFrom} /></Fact>}
       </dl>
+      <Resolve market={market} resolution={resolution} />
       {resolution?.proposal?.refusal == null ? null : <p class="hint">No proposal is taken at present: {resolution.proposal.refusal}</p>}
     </section>
   );

@@ -3,7 +3,7 @@
  * until the exchange has answered: it carries the same bytes out once.
  */
 import { effect, signal } from '@preact/signals';
-import { OutcomeUnknown, Refusal, type SentRequest } from '../../../client/src/errors.js';
+import { Refusal, type OutcomeUnknown, type SentRequest } from '../../../client/src/errors.js';
 import { connection } from '../connection.js';
 import { exchange, relayToken } from '../exchange.js';
 import { wordsOf } from '../figures.js';
@@ -35,7 +35,7 @@ export const lateAnswers = signal<readonly LateAnswer[]>([]);
 
 /** Keeps what an OutcomeUnknown has sent. */
 export function keepUnanswered(what: string, { request }: OutcomeUnknown): void {
-  const { Authorization: _secret, ...headers } = request.headers;
+  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name !== 'Authorization'));
   const entry: Unanswered = { id: crypto.randomUUID(), what, request: { ...request, headers }, sinceMs: Date.now() };
   keep(PREFIX + entry.id, JSON.stringify(entry));
   unanswered.value = [...unanswered.peek(), entry];
