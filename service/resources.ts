@@ -3,7 +3,7 @@ import { CannotStart } from '../engine/cannot-start.js';
 import type { Secrets } from './chains-file.js';
 import { chainsOf } from './chains-of.js';
 import type { ConfiguredChain } from '../command/chain/configured-chain.js';
-import type { Route } from './api/endpoint.js';
+import type { Endpoint, Route } from './api/endpoint.js';
 import { logUrlOf, type Config } from './config.js';
 import type { Logger } from './logger.js';
 import type { Urls } from './process/shared-parts.js';
@@ -15,6 +15,8 @@ export interface Resources {
   readonly chains: readonly ConfiguredChain[];
   /** What is served beside the endpoints of the exchange, by who starts what is not a part of it; absent: nothing. */
   readonly routes?: readonly Route[];
+  /** Those of its endpoints that web pages of other sites may not call; absent: none. */
+  readonly ownPagesOnly?: readonly Endpoint[];
 }
 
 export interface OpenResources extends Resources {

@@ -12,6 +12,7 @@ import { createFaucet } from './chain/faucet.js';
 import { dataDirectoryError } from './data-directory.js';
 import { databaseOf, sharedDatabaseOf } from './database-of.js';
 import { fundsRoutes } from './dev-funds.js';
+import { giveToken, tokenRoutes } from './dev-token.js';
 import { developmentTokenText, keepDevelopmentToken, type DevelopmentToken } from './development-token.js';
 import { readerUrlOf } from './reader-login.js';
 import { welcome } from './welcome.js';
@@ -42,7 +43,15 @@ export async function stackResources(config: Config, opening: ResourceOptions): 
     urls: urlsOf(config, database.url, isDevelopment ? await readerUrlOf(database.url) : undefined), chains: logged(chains, logger),
     hasDevChain: dev !== undefined, token,
     // Only of a chain that was started here: it is on this machine alone, and its money is worth nothing.
-    ...dev === undefined ? {} : { routes: fundsRoutes({ chainId: dev.chain.chainId, give: createFaucet(dev), now: () => performance.now() }) },
+    ...dev === undefined
+      ? {}
+      : {
+          routes: [
+            ...fundsRoutes({ chainId: dev.chain.chainId, give: createFaucet(dev), now: () => performance.now() }),
+            ...token === undefined ? [] : tokenRoutes(token.text),
+          ],
+          ownPagesOnly: [giveToken],
+        },
     failed: Promise.race([database.ended, ...dev === undefined ? [] : [dev.ended]]).then((ended) => { throw ended; }),
     ...token === undefined
       ? {}

@@ -3,16 +3,23 @@ import { computed, signal } from '@preact/signals';
 import { connect, type AnySigner, type Client } from '../../client/src/client.js';
 import type { Configuration } from '../../client/src/answers.js';
 import { observedFetch } from './connection.js';
+import { keptNonces } from './wallet/kept-nonces.js';
 
 /** Whoever has connected a wallet; the page only reads without one. */
 export const signer = signal<AnySigner | undefined>(undefined);
+
+/** The bearer token with which the relayer sends for a wallet; without one it is not asked. */
+export const relayToken = signal<string | undefined>(undefined);
+
+const nonces = keptNonces();
 
 let before: Client | undefined;
 
 /** The client, with the signer if there is one. What a client before has written, its reads include. */
 export const exchange = computed<Client>(() => {
   before = connect({
-    url: location.origin, fetch: observedFetch, signer: signer.value, position: before?.position ?? -1,
+    url: location.origin, fetch: observedFetch, signer: signer.value, token: relayToken.value, nonces,
+    position: before?.position ?? -1,
   });
   return before;
 });

@@ -62,7 +62,7 @@ export interface OpeningProcess {
 export async function openProcess({
   config, resources, logger, machine = THIS_MACHINE, graceMs,
 }: OpeningProcess): Promise<ExchangeProcess> {
-  const { urls, chains, routes: others = [] } = resources;
+  const { urls, chains, routes: others = [], ownPagesOnly = [] } = resources;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
   const ending = new AbortController();
@@ -72,7 +72,7 @@ export async function openProcess({
   // Loaded where it is served: the documentation's assets take a tenth of a second.
   const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json', config.trustProxy) } : {};
   const page = roles.has('query') ? await (await import('../http/page.js')).builtPage() : undefined;
-  const { app, closeTokens } = appOf({ pages, page, config, chains, others, urls, metrics, logger, working: () => working,
+  const { app, closeTokens } = appOf({ pages, page, config, chains, others, ownPagesOnly, urls, metrics, logger, working: () => working,
     readiness: async (role) => {
       const now = working;
       const left = leaving.isSaid ? ['the service is stopping'] : [];
@@ -129,6 +129,7 @@ interface AppParts {
   readonly chains: readonly ConfiguredChain[];
   /** Beside those of the exchange. */
   readonly others: readonly Route[];
+  readonly ownPagesOnly: readonly Endpoint[];
   readonly urls: Urls;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -141,7 +142,7 @@ const ALWAYS: ReadonlySet<Endpoint> = new Set<Endpoint>([getLiveness, getReadine
 
 /** The application of the roles' endpoints, whose handlers come when the roles work. */
 function appOf(
-  { pages, page, config, chains, others, urls, metrics, logger, working, readiness }: AppParts,
+  { pages, page, config, chains, others, ownPagesOnly, urls, metrics, logger, working, readiness }: AppParts,
 ): { readonly app: App; closeTokens(): Promise<void> } {
   const works = (): Working => {
     const now = working();
@@ -163,7 +164,7 @@ function appOf(
       ...routes, ...others, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined),
     ], endpoints,
     admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
-    ownPagesOnly: config.cancelAuth === 'open' ? cancelEndpoints : [],
+    ownPagesOnly: [...config.cancelAuth === 'open' ? cancelEndpoints : [], ...ownPagesOnly],
     pages, page, trustProxy: config.trustProxy, now: () => performance.now(),
     limiters: createLimiters({
       windowS: RATE_LIMIT_WINDOW_S, orders: config.rateLimitOrders, reads: config.rateLimitReads,

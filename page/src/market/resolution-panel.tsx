@@ -4,6 +4,7 @@ import type { Market, Resolution } from '../../../client/src/answers.js';
 import { shortened, shownMoney } from '../figures.js';
 import { StateBadge } from '../market-state.js';
 import { nowS, shownDistance, shownTime } from '../time.js';
+import { Resolve } from '../trade/resolve.js';
 
 export interface ResolutionPanelProps {
   readonly market: Market;
@@ -38,6 +39,7 @@ export function ResolutionPanel({ market, resolution }: ResolutionPanelProps) {
         {proposal === undefined ? null : <Fact name="Bond of a proposal">{shownMoney(BigInt(proposal.bond))}</Fact>}
         {halvableFrom === undefined ? null : <Fact name="May be halved"><At time={halvableFrom} /></Fact>}
       </dl>
+      <Resolve market={market} resolution={resolution} />
       {proposal?.refusal == null ? null : <p class="hint">No proposal is taken at present: {proposal.refusal}</p>}
     </section>
   );
