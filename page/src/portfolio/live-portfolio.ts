@@ -5,7 +5,7 @@ import type { Book } from '../../../client/src/book.js';
 import type { Hex } from '../../../client/src/vocabulary.js';
 import { readerFrom } from '../exchange.js';
 import { follow } from '../live.js';
-import { createLiveBook, type LiveBook } from '../live-book.js';
+import { followedBook, type FollowedBook } from '../live-book.js';
 import { followAccount, type LiveAccount } from './live-account.js';
 import { pagedList, type PagedList } from './live-lists.js';
 
@@ -44,7 +44,7 @@ export function followPortfolio(user: Hex, chainId: number): LivePortfolio {
   };
   const all = Object.values(lists) as PagedList<unknown>[];
   const account = followAccount(user, chainId, (reader) => { for (const list of all) list.again(reader); });
-  const live = signal<ReadonlyMap<Hex, LiveBook>>(new Map());
+  const live = signal<ReadonlyMap<Hex, FollowedBook>>(new Map());
   const books = signal<ReadonlyMap<Hex, ReadonlySignal<Book | undefined>>>(new Map());
   const resolutions = signal<ReadonlyMap<Hex, Resolution>>(new Map());
   let unfollowBooks = (): void => undefined;
@@ -54,7 +54,7 @@ export function followPortfolio(user: Hex, chainId: number): LivePortfolio {
     if (wanted.length === before.size && wanted.every((id) => before.has(id))) return;
     unfollowBooks();
     for (const book of before.values()) book.close();
-    const next = new Map(wanted.map((id) => [id, createLiveBook(id, SHOW_EVERY_MS)] as const));
+    const next = new Map(wanted.map((id) => [id, followedBook(id, SHOW_EVERY_MS)] as const));
     live.value = next;
     books.value = new Map([...next].map(([id, { book }]) => [id, book]));
     const byChannel = new Map([...next.values()].map((book) => [book.channel, book]));
@@ -62,7 +62,7 @@ export function followPortfolio(user: Hex, chainId: number): LivePortfolio {
       ? () => undefined
       : follow({
           channels: [...byChannel.keys()],
-          begins(reader) { for (const book of byChannel.values()) book.begins(reader); },
+          begins() { for (const book of byChannel.values()) book.begins(); },
           take(message) { byChannel.get(message.channel)?.take(message); },
         });
   }

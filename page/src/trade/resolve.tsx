@@ -29,7 +29,10 @@ export function Resolve({ market, resolution }: ResolveProps) {
     <div class="stack resolve">
       {assertion === undefined && proposal?.refusal === null && (
         <>
-          <p>Propose the outcome under a bond of {shownMoney(BigInt(proposal.bond))}. It comes back if nobody disputes it, and is lost if the oracle decides otherwise.</p>
+          <p>
+            Propose the outcome under a bond of {shownMoney(BigInt(proposal.bond))}. It comes back if nobody disputes it,
+            and is lost if the oracle decides otherwise.
+          </p>
           <div class="row">
             <button type="button" disabled={isOff} onClick={() => { propose(Outcome.Yes, 'YES'); }}>Propose YES</button>
             <button type="button" disabled={isOff} onClick={() => { propose(Outcome.No, 'NO'); }}>Propose NO</button>
@@ -40,7 +43,8 @@ export function Resolve({ market, resolution }: ResolveProps) {
         <>
           <p>
             {assertion.proposedOutcome ? 'YES' : 'NO'} is proposed. Whoever knows better disputes it within{' '}
-            {shownSpan(assertion.expirationTime - nowS.value)}, under a bond of {shownMoney(BigInt(assertion.bondAmount))}, which is lost if the oracle decides for the proposal.
+            {shownSpan(assertion.expirationTime - nowS.value)}, under a bond of {shownMoney(BigInt(assertion.bondAmount))},
+            which is lost if the oracle decides for the proposal.
           </p>
           {isSure.value
             ? (
