@@ -156,10 +156,12 @@ describe('deploy: the image', () => {
     assert.match(textOf('.ci/node24'), new RegExp(`"\\$package@${version}"`));
   });
 
-  it('is built from every folder of sources but the tests and the client', () => {
+  it('is built from every folder of sources but the tests, and of the clients from the page\'s', () => {
     const { include } = JSON.parse(textOf('tsconfig.json')) as { include: string[] };
+    const folders = new Set(include.map((path) => path.split('/', 1)[0]!));
+    folders.delete('test');
     const taken = textOf('.dockerignore').split('\n').filter((line) => line.startsWith('!')).map((line) => line.slice(1));
-    assert.deepEqual(taken.sort(), [...include.filter((folder) => folder !== 'test' && !folder.startsWith('client/')), 'package.json', 'package-lock.json', 'tsconfig.json'].sort());
+    assert.deepEqual(taken.sort(), [...folders, 'client/src', 'package.json', 'package-lock.json', 'tsconfig.json'].sort());
   });
 });
 

@@ -60,22 +60,22 @@ export function followOrders(user: Hex, chainId: number, marketId?: Hex): OpenOr
     const { orders: next, missing } = ordersAfter(orders.peek(), message);
     if (next !== orders.peek()) orders.value = new Map([...next].filter(([, order]) => isWanted(order)));
     if (missing !== undefined) void readOne(missing, message.position);
-    else if (message.type === 'accepted' && orders.peek().get(message.orderHash)?.marketQuestion === undefined) void readQuestion(message.orderHash, message.position);
+    else if (message.type === 'accepted') void addQuestion(message.orderHash, message.position);
   }
 
   async function readOne(hash: Hex, position: number): Promise<void> {
     const order = await readerFrom(position).read.order(hash).catch(() => undefined);
     if (order?.status !== 'open' || !isWanted(order)) return;
     orders.value = new Map(orders.peek()).set(hash, order);
-    await readQuestion(hash, position);
+    await addQuestion(hash, position);
   }
 
-  async function readQuestion(hash: Hex, position: number): Promise<void> {
+  async function addQuestion(hash: Hex, position: number): Promise<void> {
     const order = orders.peek().get(hash);
-    if (order === undefined || marketId !== undefined) return;
-    const market = await readerFrom(position).read.market(order.marketId).catch(() => undefined);
+    if (order === undefined || order.marketQuestion !== undefined || marketId !== undefined) return;
+    const marketQuestion = await questionOf(order.marketId, position);
     const now = orders.peek().get(hash);
-    if (market !== undefined && now !== undefined) orders.value = new Map(orders.peek()).set(hash, { ...now, marketQuestion: market.question });
+    if (marketQuestion !== undefined && now !== undefined) orders.value = new Map(orders.peek()).set(hash, { ...now, marketQuestion });
   }
 
   const unfollow = follow({
@@ -96,4 +96,9 @@ export function followOrders(user: Hex, chainId: number, marketId?: Hex): OpenOr
       unfollow();
     },
   };
+}
+
+async function questionOf(marketId: Hex, position: number): Promise<string | undefined> {
+  const market = await readerFrom(position).read.market(marketId).catch(() => undefined);
+  return market?.question;
 }

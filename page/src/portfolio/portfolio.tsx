@@ -10,7 +10,7 @@ import { failureInWords } from '../orders/order-life.js';
 import { payoutOf, setsOf, valueOf } from '../orders/payoff.js';
 import { Refused } from '../refusal.js';
 import { shownTime } from '../time.js';
-import { ActionResult, useAction, type Action } from '../trade/action.js';
+import { ActionResult, useAction, type ClickAction } from '../trade/action.js';
 import { OwnOrders } from '../trade/own-orders.js';
 import { letExchangeMoveShares, letExchangeTakeMoney, merge, sentInWords } from '../trade/relayed.js';
 import { Sets } from '../trade/sets.js';
@@ -62,7 +62,7 @@ function Held({ user, chainId }: { readonly user: Hex; readonly chainId: number 
 interface PartProps {
   readonly live: LivePortfolio;
   readonly chainId: number;
-  readonly action: Action;
+  readonly action: ClickAction;
 }
 
 function AccountPanel({ live, chainId, action }: PartProps) {

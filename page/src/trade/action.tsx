@@ -11,13 +11,13 @@ export type ActionState
     | { readonly kind: 'done'; readonly words: string } | { readonly kind: 'failed'; readonly error: unknown }
     | { readonly kind: 'unknown'; readonly what: string };
 
-export interface Action {
+export interface ClickAction {
   readonly state: ReadonlySignal<ActionState>;
   /** Does nothing while an action goes on. `work` gives what to say once it is done. */
   run(what: string, work: () => Promise<string>): void;
 }
 
-export function createAction(): Action {
+export function createAction(): ClickAction {
   const state = signal<ActionState>({ kind: 'idle' });
   return {
     state,
@@ -39,12 +39,12 @@ export function createAction(): Action {
 }
 
 /** An action of a component, which outlives it: what is sent is not taken back by looking elsewhere. */
-export function useAction(): Action {
+export function useAction(): ClickAction {
   return useMemo(createAction, []);
 }
 
 /** Says how the action goes, also to who cannot see it. It is always there, so that a change of it is read out. */
-export function ActionResult({ action }: { readonly action: Action }) {
+export function ActionResult({ action }: { readonly action: ClickAction }) {
   const state = action.state.value;
   return (
     <div class="result" role="status" aria-live="polite">

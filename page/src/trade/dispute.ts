@@ -11,7 +11,7 @@ export async function dispute(chainId: number, { id, bondAmount }: Assertion): P
   const now = wallet.peek();
   if (now === undefined) throw new Error('there is no wallet any more');
   const name = now.kind === 'play' ? 'The wallet' : now.wallet.name;
-  const { Contract } = await import('../wallet/signing-library.js');
+  const { Contract } = await import('ethers');
   const found = (await exchange.peek().read.contracts()).chains.find((each) => each.chainId === chainId);
   const { oracle, collateral } = found?.contracts ?? {};
   if (oracle?.address == null || collateral?.address == null) throw new Error(`chain ${chainId} has no oracle`);
@@ -35,7 +35,7 @@ export async function dispute(chainId: number, { id, bondAmount }: Assertion): P
 
 async function senderOf(chainId: number) {
   const now = wallet.peek();
-  const { BrowserProvider, JsonRpcProvider, Wallet } = await import('../wallet/signing-library.js');
+  const { BrowserProvider, JsonRpcProvider, Wallet } = await import('ethers');
   if (now?.kind === 'browser') return new BrowserProvider(now.wallet.provider, 'any').getSigner(now.address);
   const rpcUrl = configuration.peek()?.chains.find((each) => each.chainId === chainId)?.rpcUrl ?? null;
   if (now === undefined || rpcUrl === null) throw new Error('there is no node by which this wallet could send');

@@ -4,7 +4,7 @@ import type { CheckedOrder, Market } from '../../../client/src/answers.js';
 import type { OrderPermit } from '../../../client/src/orders.js';
 import { exchange, signer } from '../exchange.js';
 import { follow } from '../live.js';
-import { requestOf, type OrderFields } from './placing.js';
+import { requestOf, type TicketFields } from './placing.js';
 
 /** `checked` is of the present order; while another one is asked for, there is none. */
 export type CheckState
@@ -14,7 +14,7 @@ export type CheckState
 export interface OrderCheck {
   readonly state: ReadonlySignal<CheckState>;
   /** Asks for this order from now on; undefined for none. */
-  show(fields: OrderFields | undefined, permit: OrderPermit | undefined): void;
+  show(fields: TicketFields | undefined, permit: OrderPermit | undefined): void;
   /** Asks again, several times: what was mended shows once the history has it. */
   again(): void;
   close(): void;
@@ -29,7 +29,7 @@ const TIMEOUT_MS = 10_000;
 
 export function createOrderCheck(market: Market): OrderCheck {
   const state = signal<CheckState>({ kind: 'none' });
-  let shown: readonly [fields: OrderFields, permit: OrderPermit | undefined] | undefined;
+  let shown: readonly [fields: TicketFields, permit: OrderPermit | undefined] | undefined;
   let leaving: AbortController | undefined;
   let due: ReturnType<typeof setTimeout> | undefined;
   let dueAt = 0;

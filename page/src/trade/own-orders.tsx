@@ -8,7 +8,7 @@ import { amountIn } from '../orders/amount-input.js';
 import type { LiveOrder } from '../orders/order-life.js';
 import { followOrders } from '../portfolio/live-orders.js';
 import { Refused } from '../refusal.js';
-import { ActionResult, useAction, type Action } from './action.js';
+import { ActionResult, useAction, type ClickAction } from './action.js';
 import { AmountField } from './amount-field.js';
 
 interface OwnOrdersProps {
@@ -46,7 +46,7 @@ export function OwnOrders({ user, chainId, market }: OwnOrdersProps) {
   );
 }
 
-function OrderRows({ orders, withMarket, action }: { readonly orders: readonly LiveOrder[]; readonly withMarket: boolean; readonly action: Action }) {
+function OrderRows({ orders, withMarket, action }: { readonly orders: readonly LiveOrder[]; readonly withMarket: boolean; readonly action: ClickAction }) {
   return (
     <div class="scroll">
       <table>
@@ -66,7 +66,7 @@ function OrderRows({ orders, withMarket, action }: { readonly orders: readonly L
   );
 }
 
-function OrderRow({ order, withMarket, action }: { readonly order: LiveOrder; readonly withMarket: boolean; readonly action: Action }) {
+function OrderRow({ order, withMarket, action }: { readonly order: LiveOrder; readonly withMarket: boolean; readonly action: ClickAction }) {
   const isReducing = useSignal(false);
   const { side, outcome, price, size, remainingSize, orderHash, marketId, marketQuestion } = order;
   const name = `${side === 0 ? 'Buy' : 'Sell'} ${outcome === 0 ? 'YES' : 'NO'}`;
@@ -100,7 +100,7 @@ function OrderRow({ order, withMarket, action }: { readonly order: LiveOrder; re
 
 interface ReductionProps {
   readonly order: LiveOrder;
-  readonly action: Action;
+  readonly action: ClickAction;
   readonly what: string;
   readonly onSent: () => void;
 }

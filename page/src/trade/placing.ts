@@ -9,7 +9,7 @@ import { costOf } from '../orders/payoff.js';
 import { nowS } from '../time.js';
 
 /** What the ticket's form says. */
-export interface OrderFields {
+export interface TicketFields {
   readonly outcome: Outcome;
   readonly side: Side;
   readonly price: bigint;
@@ -24,9 +24,9 @@ export interface Placing {
   /** Goes with orders instead of an allowance, until it has been used. */
   readonly permit: ReadonlySignal<OrderPermit | undefined>;
   /** Signs a permit of what the order costs, for where nobody relays. */
-  signPermit(fields: OrderFields): Promise<string>;
+  signPermit(fields: TicketFields): Promise<string>;
   /** Signs and sends. Throws Refusal, OutcomeUnknown, or why the wallet has not signed. */
-  place(fields: OrderFields, trader: Hex, what: string): Promise<string>;
+  place(fields: TicketFields, trader: Hex, what: string): Promise<string>;
 }
 
 /**
@@ -35,7 +35,7 @@ export interface Placing {
  */
 const TAKEN_WITHIN_MS = 60_000;
 
-export function requestOf(market: Market, { livesS, postOnly, ...fields }: OrderFields): OrderRequest {
+export function requestOf(market: Market, { livesS, postOnly, ...fields }: TicketFields): OrderRequest {
   return { market, ...fields, ...postOnly && { postOnly }, expiration: nowS.peek() + livesS };
 }
 

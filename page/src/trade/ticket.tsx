@@ -15,7 +15,7 @@ import { AmountField } from './amount-field.js';
 import { Mends } from './mends.js';
 import { OwnOrders } from './own-orders.js';
 import { createOrderCheck, type CheckState } from './order-check.js';
-import { createPlacing, type OrderFields, type Placing } from './placing.js';
+import { createPlacing, type TicketFields, type Placing } from './placing.js';
 import { Sets } from './sets.js';
 import { UnansweredList } from './unanswered-list.js';
 
@@ -119,7 +119,7 @@ function OrderForm({ market, proposal }: TicketProps) {
 }
 
 interface Form {
-  readonly fields: ReadonlySignal<OrderFields | undefined>;
+  readonly fields: ReadonlySignal<TicketFields | undefined>;
   readonly priceInput: ReadonlySignal<AmountInput>;
   readonly sizeInput: ReadonlySignal<AmountInput>;
 }
@@ -143,7 +143,7 @@ function useForm(market: Market, proposal: TicketProposal | undefined) {
     const chain = configuration.value?.chains.find(({ chainId }) => chainId === market.chainId);
     return amountIn(size.value, { min: chain?.minOrderSize ?? 1n, max: MAX_AMOUNT });
   });
-  const fields = useComputed<OrderFields | undefined>(() => {
+  const fields = useComputed<TicketFields | undefined>(() => {
     const [readPrice, readSize] = [priceInput.value, sizeInput.value];
     if (readPrice.kind !== 'amount' || readSize.kind !== 'amount') return undefined;
     return {
@@ -156,7 +156,7 @@ function useForm(market: Market, proposal: TicketProposal | undefined) {
 }
 
 /** What the whole order comes to at its own price; matches may be better. */
-function Payoff({ fields }: { readonly fields: OrderFields }) {
+function Payoff({ fields }: { readonly fields: TicketFields }) {
   const { gives, gets } = payoffOf(fields);
   const expires = <><dt>Expires</dt><dd>{shownTime(nowS.value + fields.livesS)}</dd></>;
   return fields.side === Side.Buy
@@ -166,7 +166,7 @@ function Payoff({ fields }: { readonly fields: OrderFields }) {
 
 interface CheckedProps {
   readonly state: CheckState;
-  readonly fields: OrderFields;
+  readonly fields: TicketFields;
   readonly market: Market;
   readonly placing: Placing;
   readonly onMended: () => void;

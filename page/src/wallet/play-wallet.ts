@@ -25,7 +25,7 @@ export function keptPlayKey(): PlayKey | undefined {
 
 /** Makes a key, or takes the one that another tab has made meanwhile. */
 export async function makePlayKey(): Promise<{ readonly key: PlayKey; readonly kept: Kept }> {
-  const { Wallet } = await import('./signing-library.js');
+  const { Wallet } = await import('ethers');
   const there = keptPlayKey();
   if (there !== undefined) return { key: there, kept: { isKept: true } };
   const { address, privateKey } = Wallet.createRandom();
@@ -42,7 +42,7 @@ export function playSigner({ address, privateKey }: PlayKey): Signer {
   return {
     address,
     async signTypedData({ domain, types, message }: TypedData) {
-      const { Wallet } = await import('./signing-library.js');
+      const { Wallet } = await import('ethers');
       const wallet = new Wallet(privateKey);
       if (wallet.address.toLowerCase() !== address) throw new Error('the kept key is not that of the wallet: forget it, and create another one');
       return wallet.signTypedData(domain, types as Record<string, { name: string; type: string }[]>, message);
