@@ -16,7 +16,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'ethers': [
     'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/chain/abi.ts', 'command/chain/chain-check.ts',
     'command/lane/private-key.ts', 'service/chains-file.ts', 'tools/demo.ts', 'tools/demo/*', 'tools/market/*', 'tools/deploy/*', 'stack/*',
-    'client/src/cli/main.ts', 'client/examples/*', 'page/src/wallet/signing-library.ts',
+    'client/src/cli/main.ts', 'client/examples/*', 'page/src/wallet/play-wallet.ts', 'page/src/trade/dispute.ts',
   ],
   'eventsource-parser': ['command/prices/providers/event-stream.ts', 'tools/demo/api.ts'],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/page.ts', 'service/http/security.ts'],

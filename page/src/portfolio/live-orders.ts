@@ -1,5 +1,5 @@
 /** A trader's open orders on a chain: read page by page, then kept from the stream. */
-import { signal, type ReadonlySignal } from '@preact/signals';
+import { signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import type { Message } from '../../../client/src/client.js';
 import type { Hex } from '../../../client/src/vocabulary.js';
 import { readerFrom } from '../exchange.js';
@@ -51,6 +51,7 @@ export function followOrders(user: Hex, chainId: number, marketId?: Hex): OpenOr
   }
 
   const isWanted = (order: LiveOrder): boolean => marketId === undefined || order.marketId === marketId;
+  const { readOrder, readQuestion } = partReader(orders, isWanted, marketId === undefined);
 
   function apply(message: Message): void {
     if (waiting !== undefined) {
@@ -59,23 +60,8 @@ export function followOrders(user: Hex, chainId: number, marketId?: Hex): OpenOr
     }
     const { orders: next, missing } = ordersAfter(orders.peek(), message);
     if (next !== orders.peek()) orders.value = new Map([...next].filter(([, order]) => isWanted(order)));
-    if (missing !== undefined) void readOne(missing, message.position);
-    else if (message.type === 'accepted') void addQuestion(message.orderHash, message.position);
-  }
-
-  async function readOne(hash: Hex, position: number): Promise<void> {
-    const order = await readerFrom(position).read.order(hash).catch(() => undefined);
-    if (order?.status !== 'open' || !isWanted(order)) return;
-    orders.value = new Map(orders.peek()).set(hash, order);
-    await addQuestion(hash, position);
-  }
-
-  async function addQuestion(hash: Hex, position: number): Promise<void> {
-    const order = orders.peek().get(hash);
-    if (order === undefined || order.marketQuestion !== undefined || marketId !== undefined) return;
-    const marketQuestion = await questionOf(order.marketId, position);
-    const now = orders.peek().get(hash);
-    if (marketQuestion !== undefined && now !== undefined) orders.value = new Map(orders.peek()).set(hash, { ...now, marketQuestion });
+    if (missing !== undefined) void readOrder(missing, message.position);
+    else if (message.type === 'accepted') void readQuestion(message.orderHash, message.position);
   }
 
   const unfollow = follow({
@@ -98,7 +84,28 @@ export function followOrders(user: Hex, chainId: number, marketId?: Hex): OpenOr
   };
 }
 
-async function questionOf(marketId: Hex, position: number): Promise<string | undefined> {
-  const market = await readerFrom(position).read.market(marketId).catch(() => undefined);
-  return market?.question;
+interface PartReader {
+  /** Reads an open order of which a message has told. */
+  readOrder(hash: Hex, position: number): Promise<void>;
+  /** Reads the question of an order's market, which messages do not tell. */
+  readQuestion(hash: Hex, position: number): Promise<void>;
+}
+
+function partReader(orders: Signal<LiveOrders>, isWanted: (order: LiveOrder) => boolean, hasQuestions: boolean): PartReader {
+  async function readOrder(hash: Hex, position: number): Promise<void> {
+    const order = await readerFrom(position).read.order(hash).catch(() => undefined);
+    if (order?.status !== 'open' || !isWanted(order)) return;
+    orders.value = new Map(orders.peek()).set(hash, order);
+    await readQuestion(hash, position);
+  }
+
+  async function readQuestion(hash: Hex, position: number): Promise<void> {
+    const order = orders.peek().get(hash);
+    if (order === undefined || order.marketQuestion !== undefined || !hasQuestions) return;
+    const market = await readerFrom(position).read.market(order.marketId).catch(() => undefined);
+    const now = orders.peek().get(hash);
+    if (market !== undefined && now !== undefined) orders.value = new Map(orders.peek()).set(hash, { ...now, marketQuestion: market.question });
+  }
+
+  return { readOrder, readQuestion };
 }

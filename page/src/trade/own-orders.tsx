@@ -46,7 +46,13 @@ export function OwnOrders({ user, chainId, market }: OwnOrdersProps) {
   );
 }
 
-function OrderRows({ orders, withMarket, action }: { readonly orders: readonly LiveOrder[]; readonly withMarket: boolean; readonly action: ClickAction }) {
+interface OrderRowsProps {
+  readonly orders: readonly LiveOrder[];
+  readonly withMarket: boolean;
+  readonly action: ClickAction;
+}
+
+function OrderRows({ orders, withMarket, action }: OrderRowsProps) {
   return (
     <div class="scroll">
       <table>
