@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import console from 'node:console';
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { URL, fileURLToPath, pathToFileURL } from 'node:url';
@@ -71,7 +71,7 @@ function chosen([program, name, ...rest]) {
 }
 
 build(PROGRAMS);
-build(PAGE);
+if (existsSync(join(root, 'page'))) build(PAGE);
 const given = process.argv.slice(2);
 if (given.length > 0) {
   const [program, rest] = chosen(given);

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import { configuration, relayToken } from '../exchange.js';
 import { shortened, wordsOf } from '../figures.js';
+import { route } from '../routes.js';
 import { walletsToChoose } from './announced-wallets.js';
 import { keptPlayKey, type PlayKey } from './play-wallet.js';
 import { askForTestMoney, funding } from './test-money.js';
@@ -20,6 +21,9 @@ export function WalletButton() {
     document.addEventListener('pointerdown', outside);
     return () => { document.removeEventListener('pointerdown', outside); };
   }, [isOpen]);
+  // The panel lies over what another view shows.
+  const shown = route.value;
+  useEffect(() => { isOpen.value = false; }, [shown]);
   const now = wallet.value;
   const needsLook = walletFault.value !== '' || wrongChain.value !== undefined;
   return (

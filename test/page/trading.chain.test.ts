@@ -1,0 +1,179 @@
+/** The page in a real Chromium: a market from its creation to the payout, traded by two wallets that know nothing but the page. */
+import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+import { Wallet, id } from 'ethers';
+import type { Browser, Page } from 'playwright-core';
+import { openBrowser, openWatched, type WatchedPage } from '../support/browser.js';
+import type { DeployedMarket } from '../support/deployed-chain.js';
+import { announceWallet, tradingStack, type AnnouncedTestWallet, type TradingStack } from '../support/trading-page.js';
+import { until } from '../support/until.js';
+
+const AXE = fileURLToPath(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url));
+const HOUR_S = 3_600;
+const WINDOW_S = 7_200;
+const QUESTION = 'Will the page do it?';
+/** What Chromium writes while nobody answers, and of answers that are refusals. */
+const LOST = /Failed to load resource: (?:net::ERR_|the server responded with a status of (?:4|503))/;
+
+describe('page: trading', function () {
+  this.timeout(180_000);
+  const ann = new Wallet(id('page: ann'));
+  let stack: TradingStack;
+  let browser: Browser;
+  let [first, second]: WatchedPage[] = [];
+  let wallet: AnnouncedTestWallet;
+  let market: DeployedMarket;
+
+  before(async () => {
+    [stack, browser] = await Promise.all([tradingStack(), openBrowser()]);
+    const isExpected = (fault: string): boolean => LOST.test(fault);
+    [first, second] = await Promise.all([1, 2].map(() => openWatched(browser, stack.url, { bypassCSP: true, isExpected })));
+    wallet = await announceWallet(first!.page.context(), ann, stack.node);
+    for (const { page } of [first!, second!]) page.setDefaultTimeout(30_000);
+  });
+  after(async () => {
+    await browser?.close();
+    await stack?.close();
+  });
+
+  const [a, b] = [() => first!.page, () => second!.page];
+  const ticket = (page: Page) => page.getByRole('form', { name: 'Order', exact: true });
+  const says = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first().waitFor();
+  const openMarket = async (page: Page) => {
+    await page.goto(`${stack.url}/#/markets/${market.marketId}`);
+    await page.getByRole('heading', { level: 1, name: QUESTION }).waitFor();
+  };
+  const write = async (page: Page, order: { side: 'Buy' | 'Sell'; outcome: 'YES' | 'NO'; price: string; size: string }) => {
+    await ticket(page).getByRole('button', { name: order.side, exact: true }).click();
+    await ticket(page).getByRole('button', { name: order.outcome, exact: true }).click();
+    await page.getByLabel('Price of a share').fill(order.price);
+    await page.getByLabel('Shares', { exact: true }).fill(order.size);
+  };
+  const axe = async (page: Page): Promise<string[]> => {
+    await page.addScriptTag({ path: AXE });
+    const { violations } = await page.evaluate<{ violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[] }>('axe.run()');
+    return violations.flatMap((found) => found.nodes.map(({ target, failureSummary }) => `${found.id}: ${target.join(' ')}: ${failureSummary}`));
+  };
+
+  it('connects a browser\'s wallet, which is asked to change its chain, and one for play money, which gets test money', async () => {
+    await Promise.all([a(), b()].map((page) => page.goto(`${stack.url}/`)));
+    await a().locator('[data-status=live]').waitFor();
+    market = await stack.node.createMarket({ question: QUESTION, expiration: await stack.node.now() + HOUR_S });
+    await a().getByText('A market has opened since.').waitFor();
+    await a().getByRole('button', { name: 'Connect wallet' }).click();
+    await a().getByRole('button', { name: 'Test wallet' }).click();
+    await says(a(), 'The wallet is on another chain than the exchange.');
+    await a().getByRole('button', { name: 'Change to Test chain' }).click();
+    await a().getByText('The wallet is on another chain').waitFor({ state: 'detached' });
+    await a().getByRole('button', { name: 'Get test money' }).click();
+    await says(a(), 'The wallet has test money.');
+    await b().getByRole('button', { name: 'Connect wallet' }).click();
+    await b().getByRole('button', { name: 'Create a play-money wallet' }).click();
+    await says(b(), 'The wallet has test money.');
+    await b().getByRole('button', { name: /^Play money 0x/ }).waitFor();
+    assert.deepEqual(await axe(b()), []);
+  });
+
+  it('shows what an order costs and would match, mends what the account lacks, and places it', async () => {
+    await openMarket(b());
+    await write(b(), { side: 'Buy', outcome: 'YES', price: '0,6', size: '10' });
+    await b().getByText('Write decimals with a point').waitFor();
+    assert.equal(await ticket(b()).getByRole('button', { name: 'Buy YES' }).isDisabled(), true);
+    await b().getByLabel('Price of a share').fill('0.6');
+    assert.match(await ticket(b()).locator('dl').innerText(), /Cost at most\s+6\.00\s+Pays if it wins\s+10\.00/);
+    await ticket(b()).getByText(/^insufficient_allowance: /).waitFor();
+    await b().getByRole('button', { name: 'Allow the exchange to take stablecoin' }).click();
+    await ticket(b()).getByText('Nothing matches at once; 10 rest in the book.').waitFor();
+    await ticket(b()).getByRole('button', { name: 'Buy YES' }).click();
+    await says(b(), /^Buy 10 YES at 0\.60: accepted, nothing has matched at once\./);
+    await b().getByRole('row', { name: /Buy YES 0\.60 10 of 10/ }).waitFor();
+    await b().getByRole('button', { name: 'Reduce the buy of 10 YES at 0.60' }).click();
+    await b().getByLabel('New size of the whole order').fill('8');
+    await b().getByRole('form', { name: /^Reduce/ }).getByRole('button', { name: 'Reduce' }).click();
+    await b().getByRole('row', { name: /Buy YES 0\.60 8 of 8/ }).waitFor();
+  });
+
+  it('splits, approves and sells by the browser\'s wallet, says when that refuses, and shows the settled trade to both', async () => {
+    await openMarket(a());
+    await write(a(), { side: 'Sell', outcome: 'YES', price: '0.6', size: '5' });
+    await ticket(a()).getByText(/^insufficient_/).waitFor();
+    for (const mend of [/^Split 5/, 'Allow the exchange to move shares']) {
+      const button = a().getByRole('button', { name: mend });
+      const isMended = ticket(a()).getByText(/^5 match at once/);
+      await button.or(isMended).first().waitFor();
+      if (await button.isVisible()) await button.click();
+    }
+    await ticket(a()).getByText('5 match at once for 3.00.').waitFor();
+    wallet.refuseNext();
+    await ticket(a()).getByRole('button', { name: 'Sell YES' }).click();
+    await says(a(), 'Test wallet has refused.');
+    await ticket(a()).getByRole('button', { name: 'Sell YES' }).click();
+    await says(a(), /^Sell 5 YES at 0\.60: accepted, 1 match at once\./);
+    await b().getByRole('row', { name: /Buy YES 0\.60 3 of 8/ }).waitFor();
+    await b().goto(`${stack.url}/#/portfolio`);
+    await b().getByRole('row', { name: /buyer 0\.60 5 settled/ }).waitFor();
+    await b().getByRole('row', { name: /Will the page do it\?.* 5 0/ }).waitFor();
+    assert.deepEqual([await axe(a()), await axe(b())], [[], []]);
+  });
+
+  it('shows a refusal in the API\'s words', async () => {
+    await openMarket(b());
+    await write(b(), { side: 'Buy', outcome: 'YES', price: '0.7', size: '1' });
+    await ticket(b()).getByText('Nothing matches at once; 1 rest in the book.').waitFor();
+    await ticket(b()).getByRole('button', { name: 'Buy YES' }).click();
+    await says(b(), /^Buy 1 YES at 0\.70: accepted/);
+    await openMarket(a());
+    await write(a(), { side: 'Sell', outcome: 'YES', price: '0.7', size: '1' });
+    await ticket(a()).getByRole('button', { name: /^Split 1/ }).click();
+    await a().getByLabel('Post only').check();
+    await ticket(a()).getByText(/^would_match: /).waitFor();
+    await ticket(a()).getByRole('button', { name: 'Sell YES' }).click();
+    await says(a(), /^would_match: /);
+  });
+
+  it('goes on after a restart of the service by itself, with an order that was sent meanwhile', async () => {
+    await stack.stop();
+    await b().locator('[data-status=lost]').waitFor();
+    await write(b(), { side: 'Buy', outcome: 'NO', price: '0.2', size: '2' });
+    await stack.start();
+    await b().locator('[data-status=live]').waitFor();
+    await ticket(b()).getByText('Nothing matches at once; 2 rest in the book.').waitFor();
+    await ticket(b()).getByRole('button', { name: 'Buy NO' }).click();
+    await says(b(), /^Buy 2 NO at 0\.20: accepted/);
+    await b().getByRole('button', { name: 'Cancel all in this market' }).click();
+    await says(b(), /orders were cancelled\.$/);
+    await b().locator('.own-orders').getByText('None.').waitFor();
+  });
+
+  it('keeps the wallet for play money through a reload, and shows who it is', async () => {
+    await b().reload();
+    await b().getByRole('button', { name: /^Play money 0x/ }).click();
+    await b().getByRole('button', { name: 'Export the key' }).click();
+    const key = await b().getByLabel('Private key of the play-money wallet').inputValue();
+    const { address } = new Wallet(key);
+    await b().locator('#wallet-panel').getByText(address.toLowerCase()).waitFor();
+    await b().keyboard.press('Escape');
+  });
+
+  it('proposes the outcome, settles it after the dispute window, and pays out', async () => {
+    await stack.pass(HOUR_S + 60);
+    await Promise.all([a(), b()].map((page) => page.reload()));
+    await openMarket(b());
+    await b().getByRole('button', { name: 'Propose YES' }).click();
+    await says(b(), /^Proposal of YES: sent as 0x/);
+    await until('the proposal is told', async () => (await b().getByText('YES is proposed.').count()) > 0);
+    await b().getByRole('button', { name: 'Dispute…' }).waitFor();
+    await stack.pass(WINDOW_S + 1);
+    await b().reload();
+    const settle = b().getByRole('button', { name: 'Settle the market' });
+    await settle.or(b().getByText('YES has won.')).first().waitFor();
+    if (await settle.isVisible()) await settle.click();
+    await b().getByText('Resolved: YES has won.').waitFor();
+    await b().goto(`${stack.url}/#/portfolio`);
+    await b().getByRole('button', { name: /^Claim 5\.00 of/ }).click();
+    await says(b(), /^Payout: sent as 0x/);
+    await b().getByText(/: 5\.00 for/).waitFor();
+    assert.deepEqual(await axe(b()), []);
+    assert.deepEqual([first!.faults, second!.faults], [[], []]);
+  });
+});
