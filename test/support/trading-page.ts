@@ -23,7 +23,7 @@ export type TradingStack = Awaited<ReturnType<typeof tradingStack>>;
 /** A stack like the development stack, whose time a test lets pass. It keeps its port through restarts. */
 export async function tradingStack() {
   const node = await tradedChain({ chain: { exposureCheck: true } });
-  const [database, port, machine] = [await exchangeDatabase(), await freePort(), await testMachine()];
+  const [database, port, machine] = [await exchangeDatabase(), await freePort(), testMachine()];
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-page-'));
   const relayer = node.accounts[8]!;
   const configured = node.configured({
