@@ -23,6 +23,8 @@ describe('page: trading', function () {
   let [first, second]: WatchedPage[] = [];
   let wallet: AnnouncedTestWallet;
   let market: DeployedMarket;
+  /** The body of an order that was placed. */
+  let order: string;
 
   before(async () => {
     [stack, browser] = await Promise.all([tradingStack(), openBrowser()]);
@@ -138,7 +140,9 @@ describe('page: trading', function () {
     await stack.start();
     await b().locator('[data-status=live]').waitFor();
     await ticket(b()).getByText('Nothing matches at once; 2 rest in the book.').waitFor();
+    const sending = b().waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/api/v1/orders'));
     await ticket(b()).getByRole('button', { name: 'Buy NO' }).click();
+    order = (await sending).postData() ?? '';
     await says(b(), /^Buy 2 NO at 0\.20: accepted/);
     await b().getByRole('button', { name: 'Cancel all in this market' }).click();
     await says(b(), /orders were cancelled\.$/);
@@ -153,6 +157,47 @@ describe('page: trading', function () {
     const { address } = new Wallet(key);
     await b().locator('#wallet-panel').getByText(address.toLowerCase()).waitFor();
     await b().keyboard.press('Escape');
+  });
+
+  it('asks again, with the same bytes, for what had no answer before a reload; rubbish in its place is no matter', async () => {
+    const of = (tag: string, what: string, body: string) => [`unanswered:${tag}`, JSON.stringify({
+      id: tag, what, sinceMs: Date.now(), request: { method: 'POST', path: '/api/v1/orders', headers: { 'Content-Type': 'application/json' }, body },
+    })];
+    const forged = JSON.parse(order) as { order: { price: number } };
+    forged.order.price += 1;
+    const entries = [of('1', 'Order with a lost answer', order), of('2', 'Order of a forger', JSON.stringify(forged)), ['unanswered:3', 'rubbish'], ['unanswered:4', '{}']];
+    for (const [name, value] of entries) await b().evaluate(`localStorage.setItem(${JSON.stringify(name)}, ${JSON.stringify(value)})`);
+    await b().reload();
+    await says(b(), 'Order with a lost answer: The exchange has carried it out.');
+    await says(b(), /^Order of a forger: invalid_signature: /);
+    assert.equal(await b().evaluate('Object.keys(localStorage).filter((name) => /^unanswered:[12]/.test(name)).length'), 0);
+  });
+
+  it('leaves a wallet for play money whose key another tab has spoilt, and goes on with it once it is back', async () => {
+    const other = await b().context().newPage();
+    await other.goto(`${stack.url}/`);
+    await other.getByRole('button', { name: /^Play money 0x/ }).waitFor();
+    const key = await other.evaluate<string>('localStorage.getItem("play-wallet")');
+    await other.evaluate('localStorage.setItem("play-wallet", "rubbish")');
+    await b().getByRole('button', { name: 'Connect wallet' }).waitFor();
+    await other.evaluate(`localStorage.setItem('play-wallet', ${JSON.stringify(key)})`);
+    await other.close();
+    await b().reload();
+    await b().getByRole('button', { name: 'Connect wallet' }).click();
+    await b().getByRole('button', { name: 'Use the play-money wallet' }).click();
+    await b().getByRole('button', { name: /^Play money 0x/ }).waitFor();
+    await b().keyboard.press('Escape');
+  });
+
+  it('says that a browser which keeps nothing loses the wallet for play money', async () => {
+    const other = await a().context().newPage();
+    await other.addInitScript('Storage.prototype.setItem = () => { throw new Error("the storage is full"); };');
+    await other.goto(`${stack.url}/#/quick`);
+    await other.getByRole('button', { name: /^(?:Connect wallet|0x)/ }).click();
+    await other.getByRole('button', { name: 'Disconnect' }).click();
+    await other.getByRole('button', { name: 'Create a play-money wallet' }).click();
+    await says(other, 'This browser does not keep the wallet (the storage is full)');
+    await other.close();
   });
 
   it('proposes the outcome, settles it after the dispute window, and pays out', async () => {
