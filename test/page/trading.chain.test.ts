@@ -12,6 +12,7 @@ const AXE = fileURLToPath(new URL('../../../node_modules/axe-core/axe.min.js', i
 const HOUR_S = 3_600;
 const WINDOW_S = 7_200;
 const QUESTION = 'Will the page do it?';
+const DISPUTED = 'Will somebody dispute it?';
 /** What Chromium writes while nobody answers, and of answers that are refusals. */
 const LOST = /Failed to load resource: (?:net::ERR_|the server responded with a status of (?:4|503))/;
 
@@ -41,9 +42,9 @@ describe('page: trading', function () {
   const [a, b] = [() => first!.page, () => second!.page];
   const ticket = (page: Page) => page.getByRole('form', { name: 'Order', exact: true });
   const says = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first().waitFor();
-  const openMarket = async (page: Page) => {
-    await page.goto(`${stack.url}/#/markets/${market.marketId}`);
-    await page.getByRole('heading', { level: 1, name: QUESTION }).waitFor();
+  const openMarket = async (page: Page, { marketId } = market, question = QUESTION) => {
+    await page.goto(`${stack.url}/#/markets/${marketId}`);
+    await page.getByRole('heading', { level: 1, name: question }).waitFor();
   };
   const write = async (page: Page, order: { side: 'Buy' | 'Sell'; outcome: 'YES' | 'NO'; price: string; size: string }) => {
     await ticket(page).getByRole('button', { name: order.side, exact: true }).click();
@@ -200,9 +201,26 @@ describe('page: trading', function () {
     await other.close();
   });
 
-  it('proposes the outcome, settles it after the dispute window, and pays out', async () => {
+  it('proposes an outcome without gas, which another wallet disputes with its own', async () => {
+    const disputed = await stack.node.createMarket({ question: DISPUTED, expiration: await stack.node.now() + HOUR_S });
     await stack.pass(HOUR_S + 60);
     await Promise.all([a(), b()].map((page) => page.reload()));
+    await openMarket(b(), disputed, DISPUTED);
+    await b().getByRole('button', { name: 'Propose NO' }).click();
+    await says(b(), /^Proposal of NO: sent as 0x/);
+    await openMarket(a(), disputed, DISPUTED);
+    await a().getByRole('button', { name: 'Connect wallet' }).click();
+    await a().getByRole('button', { name: 'Test wallet' }).click();
+    await a().getByText('Test wallet', { exact: true }).waitFor();
+    await a().keyboard.press('Escape');
+    await a().getByRole('button', { name: 'Dispute…' }).click();
+    await a().getByRole('button', { name: 'Dispute it' }).click();
+    await says(a(), /^Dispute: sent as 0x/);
+    for (const page of [a(), b()]) await page.getByText('The proposed outcome is disputed: the oracle decides.').waitFor();
+    assert.deepEqual(await axe(a()), []);
+  });
+
+  it('proposes the outcome, settles it after the dispute window, and pays out', async () => {
     await openMarket(b());
     await b().getByRole('button', { name: 'Propose YES' }).click();
     await says(b(), /^Proposal of YES: sent as 0x/);
