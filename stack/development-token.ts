@@ -32,8 +32,8 @@ export async function keepDevelopmentToken({ url, dataDir }: { readonly url: str
 }
 
 /**
- * What a developer is told of the token. The only place that shows it besides the file, and only on a terminal: what goes elsewhere may be kept
- * with the log lines and shown to others.
+ * What a developer is told of the token. Besides the file and the stack's own page (dev-token.ts), the only place that shows it, and only on a
+ * terminal: what goes elsewhere may be kept with the log lines and shown to others.
  */
 export function developmentTokenText({ text, path }: DevelopmentToken, { isTerminal }: { readonly isTerminal: boolean }): string {
   const more = 'which only you can read. npm run tool -- token issue makes others; see docs/tokens.md.\n\n';

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Hex } from '../../client/src/vocabulary.js';
 import type { Message } from '../../client/src/watch.js';
 import { amountIn, MAX_AMOUNT } from '../../page/src/orders/amount-input.js';
+import { mendsFor } from '../../page/src/orders/mends.js';
 import { failureInWords, ordersAfter, type LiveOrders } from '../../page/src/orders/order-life.js';
 import { costOf, missingOf, payoffOf, payoutOf, setsOf, valueOf } from '../../page/src/orders/payoff.js';
 
@@ -59,6 +60,32 @@ describe('page: cost, payout and value', () => {
     const shares = { yesShares: 5n, noShares: 9n };
     assert.deepEqual([payoutOf(shares, 0), payoutOf(shares, 1), payoutOf(shares, undefined)], [5n, 9n, 6n]);
     assert.equal(setsOf(shares), 5n);
+  });
+});
+
+describe('page: what an account lacks for an order', () => {
+  const [BUY, SELL] = [0, 1] as const;
+  const none = { yesShares: 0n, noShares: 0n };
+  const short = { code: 'insufficient_balance', required: 10n, available: 7n, reserved: 2n };
+
+  it('is mended by an allowance for a buy, and an approval for a sell', () => {
+    const refusal = { ...short, code: 'insufficient_allowance' };
+    assert.deepEqual(mendsFor({ side: BUY, refusal, shares: none, hasTestMoney: true }), [{ kind: 'permit' }]);
+    assert.deepEqual(mendsFor({ side: SELL, refusal, shares: none, hasTestMoney: true }), [{ kind: 'approve' }]);
+  });
+
+  it('is mended by exactly what is missing: a split for a sell; for a buy a merge of whole sets, and test money where there is some', () => {
+    assert.deepEqual(mendsFor({ side: SELL, refusal: short, shares: none, hasTestMoney: true }), [{ kind: 'split', amount: 5n }]);
+    const merged = (sets: bigint) => mendsFor({ side: BUY, refusal: short, shares: { yesShares: sets, noShares: 90n }, hasTestMoney: false });
+    assert.deepEqual([merged(0n), merged(3n), merged(80n)], [[], [{ kind: 'merge', amount: 3n }], [{ kind: 'merge', amount: 5n }]]);
+    assert.deepEqual(mendsFor({ side: BUY, refusal: short, shares: none, hasTestMoney: true }), [{ kind: 'funds' }]);
+  });
+
+  it('is mended by no click where the refusal has another reason, or does not say how much', () => {
+    for (const code of ['would_match', 'trader_suspended', 'market_closed', 'something_new']) {
+      assert.deepEqual(mendsFor({ side: BUY, refusal: { ...short, code }, shares: { yesShares: 9n, noShares: 9n }, hasTestMoney: true }), []);
+    }
+    assert.deepEqual(mendsFor({ side: SELL, refusal: { code: 'insufficient_balance' }, shares: none, hasTestMoney: true }), []);
   });
 });
 

@@ -12,6 +12,7 @@ const AXE = fileURLToPath(new URL('../../../node_modules/axe-core/axe.min.js', i
 const HOUR_S = 3_600;
 const WINDOW_S = 7_200;
 const QUESTION = 'Will the page do it?';
+const DISPUTED = 'Will somebody dispute it?';
 /** What Chromium writes while nobody answers, and of answers that are refusals. */
 const LOST = /Failed to load resource: (?:net::ERR_|the server responded with a status of (?:4|503))/;
 
@@ -23,6 +24,8 @@ describe('page: trading', function () {
   let [first, second]: WatchedPage[] = [];
   let wallet: AnnouncedTestWallet;
   let market: DeployedMarket;
+  /** The body of an order that was placed. */
+  let order: string;
 
   before(async () => {
     [stack, browser] = await Promise.all([tradingStack(), openBrowser()]);
@@ -39,9 +42,9 @@ describe('page: trading', function () {
   const [a, b] = [() => first!.page, () => second!.page];
   const ticket = (page: Page) => page.getByRole('form', { name: 'Order', exact: true });
   const says = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first().waitFor();
-  const openMarket = async (page: Page) => {
-    await page.goto(`${stack.url}/#/markets/${market.marketId}`);
-    await page.getByRole('heading', { level: 1, name: QUESTION }).waitFor();
+  const openMarket = async (page: Page, { marketId } = market, question = QUESTION) => {
+    await page.goto(`${stack.url}/#/markets/${marketId}`);
+    await page.getByRole('heading', { level: 1, name: question }).waitFor();
   };
   const write = async (page: Page, order: { side: 'Buy' | 'Sell'; outcome: 'YES' | 'NO'; price: string; size: string }) => {
     await ticket(page).getByRole('button', { name: order.side, exact: true }).click();
@@ -138,7 +141,9 @@ describe('page: trading', function () {
     await stack.start();
     await b().locator('[data-status=live]').waitFor();
     await ticket(b()).getByText('Nothing matches at once; 2 rest in the book.').waitFor();
+    const sending = b().waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/api/v1/orders'));
     await ticket(b()).getByRole('button', { name: 'Buy NO' }).click();
+    order = (await sending).postData() ?? '';
     await says(b(), /^Buy 2 NO at 0\.20: accepted/);
     await b().getByRole('button', { name: 'Cancel all in this market' }).click();
     await says(b(), /orders were cancelled\.$/);
@@ -155,9 +160,67 @@ describe('page: trading', function () {
     await b().keyboard.press('Escape');
   });
 
-  it('proposes the outcome, settles it after the dispute window, and pays out', async () => {
+  it('asks again, with the same bytes, for what had no answer before a reload; rubbish in its place is no matter', async () => {
+    const of = (tag: string, what: string, body: string) => [`unanswered:${tag}`, JSON.stringify({
+      id: tag, what, sinceMs: Date.now(), request: { method: 'POST', path: '/api/v1/orders', headers: { 'Content-Type': 'application/json' }, body },
+    })];
+    const forged = JSON.parse(order) as { order: { price: number } };
+    forged.order.price += 1;
+    const entries = [of('1', 'Order with a lost answer', order), of('2', 'Order of a forger', JSON.stringify(forged)), ['unanswered:3', 'rubbish'], ['unanswered:4', '{}']];
+    for (const [name, value] of entries) await b().evaluate(`localStorage.setItem(${JSON.stringify(name)}, ${JSON.stringify(value)})`);
+    await b().reload();
+    await says(b(), 'Order with a lost answer: The exchange has carried it out.');
+    await says(b(), /^Order of a forger: invalid_signature: /);
+    assert.equal(await b().evaluate('Object.keys(localStorage).filter((name) => /^unanswered:[12]/.test(name)).length'), 0);
+  });
+
+  it('leaves a wallet for play money whose key another tab has spoilt, and goes on with it once it is back', async () => {
+    const other = await b().context().newPage();
+    await other.goto(`${stack.url}/`);
+    await other.getByRole('button', { name: /^Play money 0x/ }).waitFor();
+    const key = await other.evaluate<string>('localStorage.getItem("play-wallet")');
+    await other.evaluate('localStorage.setItem("play-wallet", "rubbish")');
+    await b().getByRole('button', { name: 'Connect wallet' }).waitFor();
+    await other.evaluate(`localStorage.setItem('play-wallet', ${JSON.stringify(key)})`);
+    await other.close();
+    await b().reload();
+    await b().getByRole('button', { name: 'Connect wallet' }).click();
+    await b().getByRole('button', { name: 'Use the play-money wallet' }).click();
+    await b().getByRole('button', { name: /^Play money 0x/ }).waitFor();
+    await b().keyboard.press('Escape');
+  });
+
+  it('says that a browser which keeps nothing loses the wallet for play money', async () => {
+    const other = await a().context().newPage();
+    await other.addInitScript('Storage.prototype.setItem = () => { throw new Error("the storage is full"); };');
+    await other.goto(`${stack.url}/#/quick`);
+    await other.getByRole('button', { name: /^(?:Connect wallet|0x)/ }).click();
+    await other.getByRole('button', { name: 'Disconnect' }).click();
+    await other.getByRole('button', { name: 'Create a play-money wallet' }).click();
+    await says(other, 'This browser does not keep the wallet (the storage is full)');
+    await other.close();
+  });
+
+  it('proposes an outcome without gas, which another wallet disputes with its own', async () => {
+    const disputed = await stack.node.createMarket({ question: DISPUTED, expiration: await stack.node.now() + HOUR_S });
     await stack.pass(HOUR_S + 60);
     await Promise.all([a(), b()].map((page) => page.reload()));
+    await openMarket(b(), disputed, DISPUTED);
+    await b().getByRole('button', { name: 'Propose NO' }).click();
+    await says(b(), /^Proposal of NO: sent as 0x/);
+    await openMarket(a(), disputed, DISPUTED);
+    await a().getByRole('button', { name: 'Connect wallet' }).click();
+    await a().getByRole('button', { name: 'Test wallet' }).click();
+    await a().getByText('Test wallet', { exact: true }).waitFor();
+    await a().keyboard.press('Escape');
+    await a().getByRole('button', { name: 'Dispute…' }).click();
+    await a().getByRole('button', { name: 'Dispute it' }).click();
+    await says(a(), /^Dispute: sent as 0x/);
+    for (const page of [a(), b()]) await page.getByText('The proposed outcome is disputed: the oracle decides.').waitFor();
+    assert.deepEqual(await axe(a()), []);
+  });
+
+  it('proposes the outcome, settles it after the dispute window, and pays out', async () => {
     await openMarket(b());
     await b().getByRole('button', { name: 'Propose YES' }).click();
     await says(b(), /^Proposal of YES: sent as 0x/);

@@ -200,8 +200,8 @@ export function wordsOfWallet(error: unknown, name: string): string {
 /** Whether the stack gives test money; undefined until that is known. */
 export const hasTestMoney = signal<boolean | undefined>(undefined);
 
-// A development stack shows its node to everybody and has a path that gives test money: 405 for a GET. Other
-// deployments do not have it.
+// A development stack shows its node to everybody, and has a path that gives test money; other deployments do not have
+// it.
 effect(() => {
   const found = configuration.value;
   if (found === undefined || hasTestMoney.peek() !== undefined) return;
@@ -209,7 +209,7 @@ effect(() => {
     hasTestMoney.value = false;
     return;
   }
-  fetch('api/v1/dev/funds').then(({ status }) => { hasTestMoney.value = status === 405; }, () => undefined);
+  fetch('api/v1/dev/funds', { method: 'OPTIONS' }).then(({ ok }) => { hasTestMoney.value = ok; }, () => undefined);
 });
 
 // The wallet of the last visit comes back without a question: of a browser's wallet, if it still gives its account.
