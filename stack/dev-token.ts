@@ -15,14 +15,14 @@ export function tokenRoutes(token: string): readonly Route[] {
 export const giveToken = defineEndpoint({
   id: 'giveToken', role: 'every', method: 'POST', path: TOKEN_PATH, tag: 'Service', summary: 'The relayer\'s token for the page',
   description: 'The bearer token of this development stack, with the scope `relay`: the page at `/` needs it to have the relayer send something '
-    + 'for a wallet. Pages of other sites do not get it, nor does who reaches the stack by another name than that of its own machine. '
-    + 'No other deployment has this path.',
+    + 'for a wallet. Pages of other sites do not get it, nor does who reaches the stack by another name than that of its own machine; '
+    + 'any program on that machine does. No other deployment has this path.',
   parameters: {},
   authority: anybody, errorShape: problems,
   answer: {
     description: 'The token.',
     schema: field.answer('DevelopmentToken', { token: Type.String({ description: 'A bearer token.' }) }),
-    examples: { token: { token: 'pxt_0000000000000000000000000000000000000000000' } },
+    examples: { token: { token: 'pex_0000000000000000000000000000000000000000000' } },
   },
   errors: ['other_site'],
   limit: 'none', consistent: false,

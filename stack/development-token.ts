@@ -36,7 +36,8 @@ export async function keepDevelopmentToken({ url, dataDir }: { readonly url: str
  * terminal: what goes elsewhere may be kept with the log lines and shown to others.
  */
 export function developmentTokenText({ text, path }: DevelopmentToken, { isTerminal }: { readonly isTerminal: boolean }): string {
-  const more = 'which only you can read. npm run tool -- token issue makes others; see docs/tokens.md.\n\n';
+  const more = 'which only you can read; this stack also gives it to its page, and so to any program on this machine.\n'
+    + '  npm run tool -- token issue makes others; see docs/tokens.md.\n\n';
   if (!isTerminal) return `The bearer token of this stack, with the scope ${SCOPE}, is in ${path}, ${more}`;
   return `Bearer token of this stack, with the scope ${SCOPE}: ${text}\n  It is in ${path}, ${more}`;
 }

@@ -4,7 +4,7 @@
  * instead of adding a record.
  */
 import { writerIds } from '../../engine/log/record-ids.js';
-import { type CommandOutcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import { encodeCommand } from '../../engine/records/encode.js';
 import type {
   AdvanceClock, CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder, SyncPosition,

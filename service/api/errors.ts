@@ -47,7 +47,7 @@ export const errors: Readonly<Record<ClientErrorCode, ErrorKind>> = {
   invalid_request_signature: kind(403, 'the request is not signed by its trader for a time that is still to come'),
   not_order_owner: kind(403, 'only the order\'s trader can cancel or reduce it'),
   trader_suspended: kind(403, 'fills of the trader failed again because the trader lacked what they needed; send the order again after suspendedUntil', true),
-  other_site: kind(403, 'while CANCEL_AUTH is open, only programs and pages of the machine itself may cancel; with CANCEL_AUTH=required, signatures decide'),
+  other_site: kind(403, 'only programs and pages of the machine itself may do this here, where no signature decides'),
   relay_target_refused: kind(403, 'the relayer does not send this'),
   not_found: kind(404, 'there is nothing at this path; see /openapi.json'),
   unknown_market: kind(404, 'no such market; see /api/v1/markets'),

@@ -47,7 +47,7 @@ export interface AppOptions {
   /** Pages with their own middleware, by path: the documentation. */
   readonly pages: Readonly<Record<string, RequestHandler>>;
   /** Answers `/` and what its page loads; asked after everything else, so that no other request pays for it. */
-  readonly page?: RequestHandler | undefined;
+  readonly frontPage?: RequestHandler | undefined;
   /** Number of trusted proxies in front of the service. */
   readonly trustProxy: number;
   /** A monotonic clock in milliseconds. */
@@ -75,7 +75,7 @@ export interface App {
 
 /** Builds the application; its routes cannot change later. */
 export function createApp(options: AppOptions): App {
-  const { pages, page: front, trustProxy, observer, now, pause: rest } = options;
+  const { pages, frontPage, trustProxy, observer, now, pause: rest } = options;
   const ending = notEnding();
   const [streams, upgrades] = [new StreamConnections(), new Upgrades()];
   const webSockets = createWebSockets({ ending, streams, now, ...rest && { pause: rest } });
@@ -90,7 +90,7 @@ export function createApp(options: AppOptions): App {
   app.use(client, wellFormed);
   for (const [path, page] of Object.entries(pages)) app.use(path, withoutBody, page);
   addEndpoints(app, options, parts);
-  if (front !== undefined) app.use(withoutBody, front);
+  if (frontPage !== undefined) app.use(withoutBody, frontPage);
   app.use(() => { throw new RequestError('not_found'); });
   app.use(errors);
 

@@ -71,8 +71,8 @@ export async function openProcess({
   let working: Working | undefined;
   // Loaded where it is served: the documentation's assets take a tenth of a second.
   const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json', config.trustProxy) } : {};
-  const page = roles.has('query') ? await (await import('../http/page.js')).builtPage() : undefined;
-  const { app, closeTokens } = appOf({ pages, page, config, chains, others, ownPagesOnly, urls, metrics, logger, working: () => working,
+  const frontPage = roles.has('query') ? await (await import('../http/page.js')).builtPage() : undefined;
+  const { app, closeTokens } = appOf({ pages, frontPage, config, chains, others, ownPagesOnly, urls, metrics, logger, working: () => working,
     readiness: async (role) => {
       const now = working;
       const left = leaving.isSaid ? ['the service is stopping'] : [];
@@ -124,7 +124,7 @@ export async function startProcess(
 
 interface AppParts {
   readonly pages: Parameters<typeof createApp>[0]['pages'];
-  readonly page: Parameters<typeof createApp>[0]['page'];
+  readonly frontPage: Parameters<typeof createApp>[0]['frontPage'];
   readonly config: Config;
   readonly chains: readonly ConfiguredChain[];
   /** Beside those of the exchange. */
@@ -142,7 +142,7 @@ const ALWAYS: ReadonlySet<Endpoint> = new Set<Endpoint>([getLiveness, getReadine
 
 /** The application of the roles' endpoints, whose handlers come when the roles work. */
 function appOf(
-  { pages, page, config, chains, others, ownPagesOnly, urls, metrics, logger, working, readiness }: AppParts,
+  { pages, frontPage, config, chains, others, ownPagesOnly, urls, metrics, logger, working, readiness }: AppParts,
 ): { readonly app: App; closeTokens(): Promise<void> } {
   const works = (): Working => {
     const now = working();
@@ -165,7 +165,7 @@ function appOf(
     ], endpoints,
     admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
     ownPagesOnly: [...config.cancelAuth === 'open' ? cancelEndpoints : [], ...ownPagesOnly],
-    pages, page, trustProxy: config.trustProxy, now: () => performance.now(),
+    pages, frontPage, trustProxy: config.trustProxy, now: () => performance.now(),
     limiters: createLimiters({
       windowS: RATE_LIMIT_WINDOW_S, orders: config.rateLimitOrders, reads: config.rateLimitReads,
     }),

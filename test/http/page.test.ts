@@ -19,7 +19,7 @@ describe('service: the page', () => {
     await writeFile(join(directory, 'index.html'), DOCUMENT);
     await writeFile(join(directory, 'manifest.json'), '{}');
     await writeFile(join(directory, 'assets', 'index-1a2b.js'), SCRIPT);
-    shell = await startShell({ app: { page: await builtPage(directory) } });
+    shell = await startShell({ app: { frontPage: await builtPage(directory) } });
   });
   after(async () => {
     await shell.stop();
