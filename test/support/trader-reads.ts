@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Wallet, id, type TypedDataField } from 'ethers';
 import { alice, lower, signedBody, type ExchangeStack } from '../harness/exchange.js';
 import { newCommand } from './commands.js';
+import { until } from './until.js';
 
 interface TradedMarket { readonly marketId: string; readonly sent: string; readonly position: number }
 
@@ -30,7 +31,7 @@ interface SignedAction { readonly types: Record<string, TypedDataField[]> }
 export async function controlOrders(exchange: ExchangeStack): Promise<number> {
   const { signing: { domain } } = exchange;
   const market = id('end to end: control');
-  await exchange.record(newCommand('OpenMarket', {
+  const opened = await exchange.record(newCommand('OpenMarket', {
     at: Date.now(), marketId: market, question: 'Will it hold?', contractAddress: `0x${'e7'.repeat(20)}`, maker: lower(alice),
     expiration: 2_000_000_000, chainId: 31_337,
   }));
@@ -42,6 +43,8 @@ export async function controlOrders(exchange: ExchangeStack): Promise<number> {
   const sign = (type: string, message: object) => dave.signTypedData(domain, { [type]: types[type]! }, message);
   const signed = async (type: string, message: object) => ({ ...message, signature: await sign(type, message) });
   const bodies = await Promise.all([1, 2, 3].map((nonce) => signedBody(exchange.signing, dave, { marketId: market, nonce, price: 1_000 * nonce })));
+  // What another process has written, the api role follows.
+  await until('the api role has the market', async () => (await post('/api/v1/orders/check', JSON.parse(bodies[0]!) as object)).position >= opened);
   const batch = await post('/api/v1/orders/batch', { orders: bodies.map((body) => JSON.parse(body) as object) });
   const { results } = batch.body as unknown as { results: { status: number; body: { orderHash: string } }[] };
   assert.deepEqual(results.map(({ status }) => status), [200, 200, 200]);

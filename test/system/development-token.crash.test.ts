@@ -12,7 +12,7 @@ import { digestOf } from '../../service/access/token.js';
 import { spawnService, spawnStack, type SpawnedService } from '../support/service-process.js';
 import { within } from '../support/until.js';
 
-const TOLD = /^The bearer token of this stack, with the scope relay, is in (\S+), which only you can read\./;
+const TOLD = /^The bearer token of this stack, with the scope relay, is in (\S+), which only you can read/;
 const TOOL = fileURLToPath(new URL('../../tools/token.js', import.meta.url));
 
 describe('the bearer token of the development stack', function () {

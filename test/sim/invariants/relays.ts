@@ -138,7 +138,7 @@ export class RelaysWatch implements RelayClientWatch {
   }
 
   private end({ requestId, txHash, results }: Extract<Event, { type: 'RelayEnded' }>): void {
-    const { broken, parts: { chain, outbox } } = this;
+    const { broken, parts: { outbox } } = this;
     const life = this.open.get(requestId);
     if (life === undefined) return broken('a relayed request ends once', `${requestId} ends, and is not open`);
     this.open.delete(requestId);
@@ -154,29 +154,33 @@ export class RelaysWatch implements RelayClientWatch {
     if (own === undefined) return broken(END, `${what}, which is not its transaction`);
     const request = this.known.get(requestId)?.request;
     if (request === undefined) return broken('a refused relay request is never recorded', `nobody asked for ${requestId}`);
-    const isSo = hasBecomeSo(request, own, chain);
+    const isSo = this.hasBecomeSo(request, own);
     if (isSo !== undefined && isSo !== life.succeeded) broken(END, `${what}: ${request.action} ${isSo ? 'is' : 'is not'} carried out`);
+  }
+
+  /** Whether the chain is as the request asked at the block of its transaction, whoever brought that about. Undefined where that is not to be told. */
+  private hasBecomeSo(request: SignedRelay, { ending }: TransactionRow): boolean | undefined {
+    if (ending?.kind !== 'mined') return undefined;
+    const { state } = this.parts.chain.blocks[ending.block] ?? {};
+    if (state === undefined) return undefined;
+    const { id, action, owner, call: { message } } = request;
+    if (ending.succeeded) return state.carried.has(id);
+    switch (action) {
+      case 'ctf-approval': return state.approved.has(owner) === message['approved'];
+      case 'ctf-split':
+      case 'ctf-merge': return state.carried.has(id);
+      // Whoever has shares again has more to redeem, and another message of the owner may have redeemed these.
+      case 'ctf-redemption': return [...state.carried.keys()].some((other) => this.isSameRedemption(other, request)) ? undefined : false;
+    }
+  }
+
+  private isSameRedemption(id: string, { action, owner, call: { message } }: SignedRelay): boolean {
+    const other = this.known.get(id)?.request;
+    return other?.action === action && other.owner === owner && other.call.message['conditionId'] === message['conditionId'];
   }
 }
 
 /** Whether the request is over without effect. */
 function isInVain({ status }: Pick<RequestRow, 'status'>): boolean {
   return status.kind === 'refused' || (status.kind === 'ended' && (status.ending.kind === 'lost' || !status.ending.succeeded));
-}
-
-/** Whether the chain is as the request asked at the block of its transaction, whoever brought that about. Undefined where that is not to be told. */
-function hasBecomeSo(
-  { id, action, owner, call: { message } }: SignedRelay, { ending }: TransactionRow, { blocks }: SimChain,
-): boolean | undefined {
-  if (ending?.kind !== 'mined') return undefined;
-  const { state } = blocks[ending.block] ?? {};
-  if (state === undefined) return undefined;
-  if (ending.succeeded) return state.carried.has(id);
-  switch (action) {
-    case 'ctf-approval': return state.approved.has(owner) === message['approved'];
-    case 'ctf-split':
-    case 'ctf-merge': return state.carried.has(id);
-    // Whoever has shares again has more to redeem.
-    case 'ctf-redemption': return state.carried.has(id) ? undefined : false;
-  }
 }
