@@ -92,6 +92,8 @@ async function run(files: Order): Promise<void> {
     return;
   }
   await new Promise<void>((done) => { mocha.run(() => { done(); }); });
+  // Else it goes on to take the process's uncaught exceptions.
+  mocha.dispose();
 }
 
 for (let files = await next(); files.length > 0; files = await next()) await run(files);
