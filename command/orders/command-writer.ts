@@ -3,6 +3,7 @@
  * certainly not written, or whether that is unknown. What is underway is known too: the same request again waits for it
  * instead of adding a record.
  */
+import { BriefMap } from '../../engine/brief-map.js';
 import { writerIds } from '../../engine/log/record-ids.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { encodeCommand } from '../../engine/records/encode.js';
@@ -150,7 +151,7 @@ export interface Underway {
 }
 
 export function createUnderway(): Underway {
-  const byKey = new Map<string, Ahead>();
+  const byKey = new BriefMap<string, Ahead>();
   const counts = new Map<string, number>();
 
   function count(trader: string, change: 1 | -1): void {
@@ -166,7 +167,7 @@ export function createUnderway(): Underway {
       count(trader, 1);
       // Forgotten in a later turn than it is set, also when `run` throws at once.
       const ended = (async () => run())().finally(() => {
-        byKey.delete(key);
+        byKey.take(key);
         count(trader, -1);
       });
       byKey.set(key, { orderHash, request, ended, signal });

@@ -6,6 +6,7 @@
  * A sent entry ends as its batch does; when the result of the batch is unknown, each of its callers gets
  * `outcomeUnknown`. So an acknowledged record is never lost, and a refused record is never written.
  */
+import { BriefMap } from '../brief-map.js';
 import { LogUnavailable, type Log, type NewRecord, type Stream } from './log.js';
 import { checkRecord, LARGEST_APPEND, type AppendSize } from './appender.js';
 
@@ -51,6 +52,7 @@ export interface GroupCommitOptions {
 }
 
 interface Entry {
+  readonly arrival: number;
   readonly records: readonly NewRecord[];
   readonly refuseAtMs: number;
   settle(outcome: { position: number } | { error: unknown }): void;
@@ -111,14 +113,15 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
  * Entries in order of arrival. All entries may wait equally long, so the first entry is also the first to be refused.
  */
 function createQueue(refuseAfterMs: number) {
-  const entries = new Set<Entry>();
+  const entries = new BriefMap<number, Entry>();
+  let arrivals = 0;
   let queued = 0;
   let refusal: NodeJS.Timeout | undefined;
 
   function refuseLate(): void {
     refusal = undefined;
     const nowMs = performance.now();
-    for (const entry of entries) {
+    for (const entry of entries.values()) {
       if (entry.refuseAtMs > nowMs) {
         refusal = setTimeout(refuseLate, entry.refuseAtMs - nowMs).unref();
         return;
@@ -129,7 +132,7 @@ function createQueue(refuseAfterMs: number) {
   }
 
   function leave(entry: Entry): boolean {
-    if (!entries.delete(entry)) return false;
+    if (entries.take(entry.arrival) === undefined) return false;
     queued -= entry.records.length;
     return true;
   }
@@ -142,6 +145,7 @@ function createQueue(refuseAfterMs: number) {
       return new Promise<number>((resolve, reject) => {
         const withdraw = (): void => { if (leave(entry)) entry.settle({ error: signal?.reason }); };
         const entry: Entry = {
+          arrival: ++arrivals,
           records,
           refuseAtMs: performance.now() + refuseAfterMs,
           settle(outcome) {
@@ -151,7 +155,7 @@ function createQueue(refuseAfterMs: number) {
           },
         };
         signal?.addEventListener('abort', withdraw);
-        entries.add(entry);
+        entries.set(entry.arrival, entry);
         queued += records.length;
       });
     },
@@ -160,7 +164,7 @@ function createQueue(refuseAfterMs: number) {
       const batch: Entry[] = [];
       let count = 0;
       let bytes = 0;
-      for (const entry of entries) {
+      for (const entry of entries.values()) {
         count += entry.records.length;
         for (const { data } of entry.records) bytes += data.length;
         if (batch.length > 0 && (count > maxRecords || bytes > maxBytes)) break;

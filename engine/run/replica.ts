@@ -9,6 +9,7 @@ import { BrokenSequence, LogUnavailable, RecordsLost, type Log } from '../log/lo
 import { createChecker } from './checker.js';
 import { createEngine } from './engine.js';
 import type { Engine, Step } from './stepping.js';
+import { BriefMap } from '../brief-map.js';
 import { retrying, steady } from '../waiting.js';
 import { HistoryDiffers } from './history-differs.js';
 import { createRecorder, type Recorder } from './recorder.js';
@@ -257,7 +258,7 @@ export function createCommandOutcomes(log: Log, lost: (error: Error) => void = (
   const recent = new Array<Step | undefined>(KEPT);
   /** The ids of the records of `recent`. */
   const ids = new Array<string | undefined>(KEPT);
-  const waiting = new Map<number, Waiter[]>();
+  const waiting = new BriefMap<number, Waiter[]>();
   let closed: { readonly reason: Error; readonly hasFailed: boolean } | undefined;
   let next = 0;
 
@@ -278,9 +279,8 @@ export function createCommandOutcomes(log: Log, lost: (error: Error) => void = (
       recent[step.position % KEPT] = step;
       ids[step.position % KEPT] = recordId;
       next = step.position + 1;
-      const waiters = waiting.get(step.position);
+      const waiters = waiting.take(step.position);
       if (waiters === undefined) return;
-      waiting.delete(step.position);
       for (const { id, resolve, reject } of waiters) {
         if (id === undefined || id === recordId) resolve(step.outcome);
         else reject(otherCommand(step.position));
@@ -304,8 +304,7 @@ export function createCommandOutcomes(log: Log, lost: (error: Error) => void = (
     },
     close(reason, { hasFailed }) {
       closed ??= { reason, hasFailed };
-      for (const waiters of waiting.values()) for (const { reject } of waiters) reject(reason);
-      waiting.clear();
+      for (const waiters of waiting.takeAll()) for (const { reject } of waiters) reject(reason);
     },
   };
 }

@@ -33,7 +33,7 @@ export function answer({ endpoint, handler }: Route, parts: AnswerParts): Middle
   const ofEndpoint = contentTypeOf(endpoint);
   return async (request, response) => {
     const head = endpoint.answer.webSocket === true ? upgrades.headOf(request) : undefined;
-    const reply = await handler(apiRequest(request, response, parts));
+    const reply = await handler(new IncomingApiRequest(request, response.locals, parts));
     const contentType = reply.contentType ?? ofEndpoint;
     // How long clients listen says nothing about the service.
     if ('stream' in reply) response.locals.answeredMs = now();
@@ -67,19 +67,32 @@ function contentTypeOf({ answer: { contentType = 'application/json' } }: Endpoin
   return `${contentType}; charset=utf-8`;
 }
 
-/** The request as handlers know it. The parts that cost something are computed at first use. */
-function apiRequest(
-  request: StepRequest, { locals }: StepResponse, { clients, trustProxy }: Pick<AnswerParts, 'clients' | 'trustProxy'>,
-): ApiRequest {
-  const { params, headers, body = NO_BODY, socket } = request;
-  let query: StepRequest['query'] | undefined;
-  return {
-    params, headers, rawBody: body, token: locals.token,
-    get query() { return query ??= request.query; },
-    get ip() { return addressKey(locals.address); },
-    get url() { return ownUrl(request, trustProxy); },
-    get signal() { return clients.signalOf(socket); },
-  };
+/**
+ * The request as handlers know it. The parts that cost something are computed when they are read. A class, since V8 gives every
+ * object literal with getters a hidden class of its own in the old generation, which keeps what the getters refer to, the whole
+ * request, until the next full collection.
+ */
+class IncomingApiRequest implements ApiRequest {
+  readonly params: ApiRequest['params'];
+  readonly headers: ApiRequest['headers'];
+  readonly rawBody: Buffer;
+  readonly token: ApiRequest['token'];
+  private parsedQuery: ApiRequest['query'] | undefined;
+
+  constructor(
+    private readonly request: StepRequest, private readonly locals: StepResponse['locals'],
+    private readonly parts: Pick<AnswerParts, 'clients' | 'trustProxy'>,
+  ) {
+    this.params = request.params;
+    this.headers = request.headers;
+    this.rawBody = request.body ?? NO_BODY;
+    this.token = locals.token;
+  }
+
+  get query(): ApiRequest['query'] { return this.parsedQuery ??= this.request.query; }
+  get ip(): ApiRequest['ip'] { return addressKey(this.locals.address); }
+  get url(): ApiRequest['url'] { return ownUrl(this.request, this.parts.trustProxy); }
+  get signal(): AbortSignal { return this.parts.clients.signalOf(this.request.socket); }
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -162,6 +175,8 @@ export class ClientSignals {
       const made = aborter = new AbortController();
       // A client may pipeline any number of requests, and each may listen.
       setMaxListeners(0, made.signal);
+      // One that stays: else each request's first and last listener make and remove a list, and tables that live long (BriefMap).
+      made.signal.addEventListener('abort', () => undefined);
       if (socket.destroyed) made.abort(); else socket.once('close', () => { made.abort(); });
       this.aborters.set(socket, made);
     }

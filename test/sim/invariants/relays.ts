@@ -158,7 +158,10 @@ export class RelaysWatch implements RelayClientWatch {
     if (isSo !== undefined && isSo !== life.succeeded) broken(END, `${what}: ${request.action} ${isSo ? 'is' : 'is not'} carried out`);
   }
 
-  /** Whether the chain is as the request asked at the block of its transaction, whoever brought that about. Undefined where that is not to be told. */
+  /**
+   * Whether the chain is as the request asked at the block of its transaction, whoever brought that about. Undefined
+   * where that is not to be told.
+   */
   private hasBecomeSo(request: SignedRelay, { ending }: TransactionRow): boolean | undefined {
     if (ending?.kind !== 'mined') return undefined;
     const { state } = this.parts.chain.blocks[ending.block] ?? {};
