@@ -1,5 +1,6 @@
 /** The engine's state as bytes and back. Snapshots only save time: a replay from position 0 gives the same state. */
 import { Book, type BookDump } from '../book/book.js';
+import { HashIndex } from '../book/hash-index.js';
 import { OrderPool } from '../book/order-pool.js';
 import { openBoundariesOf } from '../rules/boundaries.js';
 import { Deadlines } from '../rules/deadlines.js';
@@ -7,7 +8,7 @@ import type { Engine } from './stepping.js';
 import { RULES_VERSION } from '../rules/limits.js';
 import { PendingFills, type PendingFillChunk } from '../rules/pending-fills.js';
 import {
-  CANCELLED, FILLED, OPEN, diesBefore, indexTokens, nonceHash, ownerOf, stateOf,
+  CANCELLED, FILLED, diesBefore, indexTokens, nonceHash, stateOf,
   type Boundary, type ChainCursor, type Market, type OpenProposal, type OpenRelay, type QuickTerms, type State, type Sweep,
 } from '../rules/state.js';
 import type { ArmedSwitch, Trader } from '../rules/trader.js';
@@ -61,7 +62,7 @@ type BoundaryDump = readonly [
   key: string, asset: string, time: number, best: Boundary['best'] | null, decided: boolean, missed: boolean, markets: readonly number[],
 ];
 type TraderDump = readonly [
-  address: string, firstOpen: number, lastOpen: number, floors: unknown, latestDefault: unknown, cleared: unknown, cancelAlls: unknown,
+  address: string, firstOpen: number, lastOpen: number, openCount: number, floors: unknown, latestDefault: unknown, cleared: unknown, cancelAlls: unknown,
   switches: unknown,
 ];
 
@@ -123,6 +124,7 @@ function restore(head: Head, parts: PartReader): State {
     traders: traders.map(restoreTrader),
     traderIndex: new Map(traders.map(([address], index) => [address, index])),
     deadlines: Deadlines.restore(diesBefore(orders, fresh.columns), parts.numbers(Int32Array)),
+    nonces: new HashIndex(orders.size),
     fills: PendingFills.restore(head.fills.map(([key, pending]) => [key, readFills(parts, pending)])),
   };
   for (const market of state.markets) {
@@ -130,15 +132,14 @@ function restore(head: Head, parts: PartReader): State {
     if (market.quick !== undefined) state.unresolvedQuick.add(market.index);
   }
   state.openBoundaries.push(...openBoundariesOf(state));
-  countOrders(state);
+  indexNonces(state);
   return state;
 }
 
-/** Restores what follows from the orders: the traders' numbers of open ones, and the taken nonces. */
-function countOrders(state: State): void {
-  const { orders, nonces, columns: { trader, nonceHi, nonceLo, status } } = state;
+/** The taken nonces follow from the orders. */
+function indexNonces(state: State): void {
+  const { orders, nonces, columns: { trader, nonceHi, nonceLo } } = state;
   for (const slot of orders.slots()) {
-    if (status.get(slot) === OPEN) ownerOf(state, slot).openCount++;
     if (holdsNonce(state, slot)) nonces.insert(nonceHash(trader.get(slot), nonceHi.get(slot), nonceLo.get(slot)), slot);
   }
 }
@@ -205,17 +206,20 @@ function restoreQuick([asset, startTime, strike, end, outcome, missed]: QuickDum
   };
 }
 
-function dumpTrader({ address, firstOpen, lastOpen, floors, latestDefault, cleared, cancelAlls, switches }: Trader): TraderDump {
+function dumpTrader(
+  { address, firstOpen, lastOpen, openCount, floors, latestDefault, cleared, cancelAlls, switches }: Trader,
+): TraderDump {
   return [
-    address, firstOpen, lastOpen, entriesOf(floors), latestDefault ?? null, entriesOf(cleared), entriesOf(cancelAlls), entriesOf(switches),
+    address, firstOpen, lastOpen, openCount, entriesOf(floors), latestDefault ?? null, entriesOf(cleared), entriesOf(cancelAlls),
+    entriesOf(switches),
   ];
 }
 
 function restoreTrader(
-  [address, firstOpen, lastOpen, floors, latestDefault, cleared, cancelAlls, switches]: TraderDump, index: number,
+  [address, firstOpen, lastOpen, openCount, floors, latestDefault, cleared, cancelAlls, switches]: TraderDump, index: number,
 ): Trader {
   return {
-    index, address, firstOpen, lastOpen, openCount: 0, floors: optionalMap(floors),
+    index, address, firstOpen, lastOpen, openCount, floors: optionalMap(floors),
     latestDefault: (latestDefault ?? undefined) as Trader['latestDefault'],
     cleared: optionalMap(cleared), cancelAlls: optionalMap(cancelAlls), switches: optionalMap(switches),
   };
