@@ -32,7 +32,7 @@ describe('page: trading', function () {
     const isExpected = (fault: string): boolean => LOST.test(fault);
     [first, second] = await Promise.all([1, 2].map(() => openWatched(browser, stack.url, { bypassCSP: true, isExpected })));
     wallet = await announceWallet(first!.page.context(), ann, stack.node);
-    for (const { page } of [first!, second!]) page.setDefaultTimeout(30_000);
+    for (const { page } of [first!, second!]) page.setDefaultTimeout(60_000);
   });
   after(async () => {
     await browser?.close();
