@@ -62,8 +62,8 @@ type BoundaryDump = readonly [
   key: string, asset: string, time: number, best: Boundary['best'] | null, decided: boolean, missed: boolean, markets: readonly number[],
 ];
 type TraderDump = readonly [
-  address: string, firstOpen: number, lastOpen: number, openCount: number, floors: unknown, latestDefault: unknown, cleared: unknown, cancelAlls: unknown,
-  switches: unknown,
+  address: string, firstOpen: number, lastOpen: number, openCount: number,
+  floors: unknown, latestDefault: unknown, cleared: unknown, cancelAlls: unknown, switches: unknown,
 ];
 
 /** A state and the digest of the history that led to it. */
