@@ -58,6 +58,8 @@ export interface ReplicaOptions {
    * copied.
    */
   readonly snapshotWriter?: SnapshotWriter;
+  /** Commands between two reports of how far the start is; by default some seconds' worth. */
+  readonly progressEvery?: number;
   readonly report?: (message: string, details: Record<string, unknown>) => void;
 }
 
@@ -90,7 +92,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const sink = recorder
     ?? createChecker({ log, signal, failed, report: (level, text) => { report(text, { level }); } });
   const listeners: ((step: Step) => void)[] = [];
-  const catchUp = createCatchUp(engine, commands);
+  const catchUp = createCatchUp(engine, commands, { ...options, report });
   const snapshots = createSnapshotTaker(engine, {
     folder: snapshotDirectory, every: options.snapshotEvery, report, beside: options.snapshotWriter, isLive: catchUp.isOver,
   });
@@ -140,13 +142,22 @@ async function runToEnd(work: () => Promise<void>, { stopped, failure, ended, sn
 }
 
 /** Tells when the engine has decided every command that was in the log at the start. */
-function createCatchUp({ state }: Engine, length: number) {
+function createCatchUp(
+  { state }: Engine, length: number,
+  { report, progressEvery = 500_000 }: Required<Pick<ReplicaOptions, 'report'>> & Pick<ReplicaOptions, 'progressEvery'>,
+) {
   let over = false;
+  let reported = state.position;
   let look = (): void => undefined;
   let end: (reason: Error) => void = () => undefined;
   const caughtUp = new Promise<void>((resolve, reject) => {
     look = () => {
-      if (over || state.position < length) return;
+      if (over) return;
+      if (state.position - reported >= progressEvery) {
+        reported = state.position;
+        report('replica reads the history', { position: reported, commands: length });
+      }
+      if (state.position < length) return;
       over = true;
       resolve();
     };
