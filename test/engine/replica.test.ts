@@ -82,19 +82,6 @@ describe('replica', () => {
     deepEqual(await recordedDigests(log), digests);
   });
 
-  it('tells how far it has read a long history', async () => {
-    const { records } = history(21, 2_500);
-    const log = createMemoryLog();
-    await appendAll(log, 'commands', records);
-    const told: unknown[] = [];
-    const engine = await start(log, {
-      progressEvery: 1, report: (message, details) => { if (message === 'replica reads the history') told.push(details); },
-    });
-    await engine.replica.caughtUp;
-    await engine.stop();
-    deepEqual(told.at(-1), { position: 2_500, commands: 2_500 });
-  });
-
   it('stopped and started anywhere, with and without snapshots, it writes the same history', async () => {
     const { records, digests } = history(2, 1_200);
     for (const snapshotDirectory of [undefined, join(directory, 'restarts')]) {
