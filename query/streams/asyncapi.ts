@@ -3,6 +3,7 @@
  * both. Its schemas are those of the messages, in the plain form that code generators take: named objects, and `enum`.
  */
 import { nameOf } from '../../engine/records/named-schema.js';
+import { withFormat } from '../../service/api/documented-schema.js';
 import { MAX_CHANNELS } from './channel.js';
 import { messageSchemas, StreamError, StreamHeartbeat, Subscribed, Unsubscribed } from './message-fields.js';
 import { subscribe, Subscribe, unsubscribe, Unsubscribe } from './socket-requests.js';
@@ -142,7 +143,7 @@ function partsOf(schema: object, schemas: Record<string, Json>): Json {
     if (Array.isArray(value)) return value.map(write);
     return typeof value === 'object' && value !== null ? plain(value, schemas) : value;
   };
-  return Object.fromEntries(Object.entries(withEnum(schema as Json)).map(([key, value]) => [key, write(value)]));
+  return Object.fromEntries(Object.entries(withFormat(withEnum(schema as Json))).map(([key, value]) => [key, write(value)]));
 }
 
 /** A choice of constants as an enumeration. */

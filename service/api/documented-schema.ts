@@ -41,7 +41,7 @@ function orNull(schema: Json): Json {
 const INT32_MAX = 2 ** 31 - 1;
 
 /** The format of an integer follows from its bounds: amounts, which have no upper one, may be beyond 2^53. */
-function withFormat(schema: Json): Json {
+export function withFormat(schema: Json): Json {
   const { type, format, minimum, maximum, enum: values } = schema;
   if (type === 'number' && 'const' in schema) return withFormat({ ...schema, type: 'integer', enum: [schema['const']] });
   if (type !== 'integer' || format !== undefined) return schema;
