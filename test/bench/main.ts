@@ -15,6 +15,7 @@ import { countsBench } from './compare/counts.js';
 import { WORKLOADS } from './compare/workloads.js';
 import { engineBench } from './engine.js';
 import { feedBench } from './feed.js';
+import { growthBench } from './growth.js';
 import { benchHttp } from './http.js';
 import type { BenchLine } from './line.js';
 import { listsBench } from './lists.js';
@@ -46,6 +47,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   reads: () => onDatabase((url) => readsBench(url)),
   lists: () => onDatabase(listsBench),
   restart: () => onDatabase(restartBench),
+  growth: () => onDatabase(growthBench),
   prices: () => onDatabase(pricesBench),
   roles: rolesBench,
   audit: auditBench,
