@@ -121,7 +121,8 @@ function commands({ config, roles, chains, devRpcUrl, markets }: Welcome, url: s
         ]
       : [],
   ] as [string, string][];
-  return ['Try next:', ...rows.map(([command, what]) => `  ${command.padEnd(COMMAND_WIDTH)}${what}`.trimEnd())];
+  // A long DATA_DIR is wider than the column: the command still ends before its description.
+  return ['Try next:', ...rows.map(([command, what]) => `  ${`${command}  `.padEnd(COMMAND_WIDTH)}${what}`.trimEnd())];
 }
 
 export interface WelcomeParts {

@@ -61,7 +61,9 @@ export function retryAfterOf(header: string | null, now = Date.now()): number | 
 function jsonOf(headers: Headers, text: string): unknown {
   const type = headers.get('Content-Type') ?? '';
   if (!/^application\/(problem\+)?json\b/.test(type)) throw new Error(`its type is ${JSON.stringify(type)}`);
-  return parseJson(text);
+  const body = parseJson(text);
+  if (!isObject(body)) throw new Error('its text is no JSON object');
+  return body;
 }
 
 /** What is behind an error of `fetch`, which itself only says that it failed. */

@@ -22,8 +22,11 @@ export class HashIndex {
   private readonly used = new Int32Array(SEGMENTS);
   private entries = 0;
 
-  constructor() {
-    for (let i = 0; i < SEGMENTS; i++) this.segments.push(new Int32Array(FIRST_CAPACITY * 2));
+  /** With room for `expected` entries from the start. */
+  constructor(expected = 0) {
+    // Segments differ a little in their number of entries.
+    const capacity = Math.max(FIRST_CAPACITY, 2 ** Math.ceil(Math.log2(2.1 * expected / SEGMENTS)));
+    for (let i = 0; i < SEGMENTS; i++) this.segments.push(new Int32Array(capacity * 2));
   }
 
   get size(): number {

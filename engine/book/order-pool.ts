@@ -35,7 +35,7 @@ export interface BookOrder {
 
 export class OrderPool {
   private readonly chunks: Int32Array[] = [];
-  private readonly index = new HashIndex();
+  private readonly index: HashIndex;
   /** The last hash that was read, as words and as text. */
   private readonly key = new Int32Array(HASH_WORDS);
   private keyText: string | undefined;
@@ -44,6 +44,11 @@ export class OrderPool {
   /** The last freed slot, plus 1; 0 if no slot is free. */
   private freeHead = 0;
   private readonly columns = new Columns();
+
+  /** With room in the index for `expected` orders. */
+  constructor(expected = 0) {
+    this.index = new HashIndex(expected);
+  }
 
   /** The number of slots in use. */
   get size(): number {
@@ -204,7 +209,7 @@ export class OrderPool {
 
   /** A pool that behaves like the dumped one from then on, including slot numbers. */
   static restore(dump: OrderPoolDump): OrderPool {
-    const pool = new OrderPool();
+    const pool = new OrderPool(dump.high);
     pool.high = dump.high;
     pool.freeHead = dump.freeHead;
     for (const chunk of dump.chunks) pool.chunks.push(chunk.slice());

@@ -1,6 +1,8 @@
-/** How adapters repeat reads that failed: once for a caller who waits, without end for a follower. */
+/** How adapters repeat reads that failed, once for a caller who waits, without end for a follower, and read ahead for a follower. */
+import { setImmediate } from 'node:timers/promises';
 import { orAborted, pause, retrying } from '../waiting.js';
 import { LogUnavailable, RecordsLost, type LogRecord } from './log.js';
+import type { ReadPage } from './tail.js';
 
 export type CanPass = (error: unknown) => boolean;
 
@@ -34,4 +36,26 @@ export async function readUntilAborted(
     if (signal.aborted) return [];
     throw error;
   }
+}
+
+/**
+ * Reads the page behind the one that it returns, while the follower works on that one. `length`: the stream's known
+ * length. A page that was read ahead for another question than the next one is dropped.
+ */
+export function readingAhead(read: ReadPage, length: () => number): ReadPage {
+  let ahead: { readonly from: number; readonly previous: string | undefined; readonly page: ReturnType<ReadPage> } | undefined;
+  return async (from, previous) => {
+    const asked = ahead?.from === from && ahead.previous === previous ? ahead.page : read(from, previous);
+    ahead = undefined;
+    const page = await asked;
+    const last = page.at(-1);
+    if (last === undefined || last.position < from || last.position + 1 >= length()) return page;
+    const next = { from: last.position + 1, previous: last.id };
+    ahead = { ...next, page: read(next.from, next.previous) };
+    // Whoever asks for it gets the error.
+    ahead.page.catch(() => undefined);
+    // The question leaves before the follower takes the thread.
+    await setImmediate();
+    return page;
+  };
 }

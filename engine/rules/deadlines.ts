@@ -72,12 +72,12 @@ export class Deadlines {
     }
   }
 
-  dump(): unknown {
-    return this.#slots.slice(0, this.#length);
+  /** The heap, in the memory of this one. */
+  dump(): Int32Array {
+    return this.#slots.subarray(0, this.#length);
   }
 
-  static restore(before: Before, dump: unknown): Deadlines {
-    const slots = dump as Int32Array;
+  static restore(before: Before, slots: Int32Array): Deadlines {
     const room = new Int32Array(Math.max(1024, 2 ** Math.ceil(Math.log2(slots.length + 1))));
     room.set(slots);
     return new Deadlines(before, room, slots.length);

@@ -6,7 +6,8 @@
 const CHUNK_BITS = 10;
 const CHUNK = 1 << CHUNK_BITS;
 
-interface Chunk {
+/** The fills with numbers from a multiple of 1,024 on. */
+export interface PendingFillChunk {
   pending: number;
   readonly buySlots: Int32Array;
   readonly sellSlots: Int32Array;
@@ -29,7 +30,7 @@ export interface PendingFill {
 
 export class PendingFills {
   /** By key, ascending, because fills are added in ascending order. */
-  readonly #chunks = new Map<number, Chunk>();
+  readonly #chunks = new Map<number, PendingFillChunk>();
   /** The key of the newest chunk. */
   #newest = -1;
 
@@ -87,12 +88,12 @@ export class PendingFills {
     }
   }
 
-  dump(): unknown {
-    return { chunks: this.#chunks };
+  /** The chunks by key, ascending, in the memory of these fills. */
+  dump(): ReadonlyMap<number, PendingFillChunk> {
+    return this.#chunks;
   }
 
-  static restore(dump: unknown): PendingFills {
-    const { chunks } = dump as { chunks: Map<number, Chunk> };
+  static restore(chunks: Iterable<readonly [number, PendingFillChunk]>): PendingFills {
     const fills = new PendingFills();
     for (const [key, { pending, buySlots, sellSlots, prices, sizes, states }] of chunks) {
       fills.#newest = key;

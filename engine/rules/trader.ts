@@ -7,7 +7,7 @@ export interface Trader {
   /** The slots of the trader's oldest and youngest open orders, or -1. */
   firstOpen: number;
   lastOpen: number;
-  /** The length of the list. Counted anew when a snapshot is restored. */
+  /** The length of the list. */
   openCount: number;
   /**
    * The nonce floor per chain: all lower nonces are cancelled. Undefined until the first floor, so most traders need no

@@ -3,7 +3,7 @@
  * command is in the log. With a recorder it also writes the outcomes. Without one it compares them with the outcomes
  * that another process writes. Below are the outcomes as they are computed, for the code that waits for one.
  */
-import { decodeOutcome, formatDigest, type CommandOutcome } from '../records/codec.js';
+import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
 import { fewerCommands, rangeOf, replaced } from '../log/tail.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type Log } from '../log/log.js';
 import { createChecker } from './checker.js';
@@ -13,8 +13,10 @@ import { BriefMap } from '../brief-map.js';
 import { retrying, steady } from '../waiting.js';
 import { HistoryDiffers } from './history-differs.js';
 import { createRecorder, type Recorder } from './recorder.js';
-import type { Restored } from './snapshot.js';
-import { createSnapshotTaker, loadSnapshot, newestSnapshot, type SnapshotTaker } from './snapshot-files.js';
+import { loadOwnSnapshot } from './own-snapshot.js';
+import { newestSnapshot } from './snapshot-files.js';
+import { createSnapshotTaker, type SnapshotTaker } from './snapshot-taker.js';
+import type { SnapshotWriter } from './snapshot-thread.js';
 import type { StepSink } from './step-sink.js';
 import { viewOf, type EngineView } from './view.js';
 
@@ -51,6 +53,13 @@ export interface ReplicaOptions {
   readonly snapshotDirectory?: string;
   /** Commands between two snapshots. */
   readonly snapshotEvery?: number;
+  /**
+   * Writes the snapshots that fall due once the replica has caught up. Absent: the engine stops for each, until it is
+   * copied.
+   */
+  readonly snapshotWriter?: SnapshotWriter;
+  /** Commands between two reports of how far the start is; by default some seconds' worth. */
+  readonly progressEvery?: number;
   readonly report?: (message: string, details: Record<string, unknown>) => void;
 }
 
@@ -66,7 +75,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const { commands, recorded } = await lengthsOf(options);
   const restored = snapshotDirectory === undefined
     ? undefined
-    : await loadSnapshot(snapshotDirectory, (snapshot) => belongs(log, snapshot, recorded));
+    : await loadOwnSnapshot(log, { folder: snapshotDirectory, recorded });
   const engine = createEngine(restored?.state, restored?.digest);
   report('replica starts', { position: engine.state.position, commands, recorded, snapshot: restored !== undefined });
   const failing = new AbortController();
@@ -83,8 +92,10 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const sink = recorder
     ?? createChecker({ log, signal, failed, report: (level, text) => { report(text, { level }); } });
   const listeners: ((step: Step) => void)[] = [];
-  const catchUp = createCatchUp(engine, commands);
-  const snapshots = createSnapshotTaker(engine, { folder: snapshotDirectory, every: options.snapshotEvery, report });
+  const catchUp = createCatchUp(engine, commands, { ...options, report });
+  const snapshots = createSnapshotTaker(engine, {
+    folder: snapshotDirectory, every: options.snapshotEvery, report, beside: options.snapshotWriter, isLive: catchUp.isOver,
+  });
   const done = runToEnd(() => follow({
     engine, log, sink, recorded, signal, snapshots,
     stepped(step, id) {
@@ -131,13 +142,22 @@ async function runToEnd(work: () => Promise<void>, { stopped, failure, ended, sn
 }
 
 /** Tells when the engine has decided every command that was in the log at the start. */
-function createCatchUp({ state }: Engine, length: number) {
+function createCatchUp(
+  { state }: Engine, length: number,
+  { report, progressEvery = 500_000 }: Required<Pick<ReplicaOptions, 'report'>> & Pick<ReplicaOptions, 'progressEvery'>,
+) {
   let over = false;
+  let reported = state.position;
   let look = (): void => undefined;
   let end: (reason: Error) => void = () => undefined;
   const caughtUp = new Promise<void>((resolve, reject) => {
     look = () => {
-      if (over || state.position < length) return;
+      if (over) return;
+      if (state.position - reported >= progressEvery) {
+        reported = state.position;
+        report('replica reads the history', { position: reported, commands: length });
+      }
+      if (state.position < length) return;
       over = true;
       resolve();
     };
@@ -217,13 +237,6 @@ async function compare(log: Log, { position, digest: computed }: Step): Promise<
   if (record === undefined) return;
   const { digest: recorded } = decodeOutcome(record.data);
   if (recorded !== computed) throw new HistoryDiffers({ position, recorded, computed });
-}
-
-/** Whether the snapshot belongs to this history: the log has its digest at its position. */
-async function belongs(log: Log, { state, digest }: Restored, recorded: number): Promise<boolean> {
-  if (state.position > recorded) return false;
-  const [record] = await log.read('outcomes', state.position - 1, 1);
-  return record !== undefined && decodeOutcome(record.data).digest === formatDigest(digest);
 }
 
 /** How many of the latest outcomes are kept in memory; a power of two. */

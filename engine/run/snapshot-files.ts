@@ -1,11 +1,10 @@
 /**
- * Snapshots in a folder: when they are taken, and how. Each is written to a temporary file and renamed, so a crash
+ * Snapshots in a folder: how they are written, found and removed. Each is written to a temporary file and renamed, so a crash
  * damages none.
  */
 import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Engine } from './stepping.js';
-import { decodeSnapshot, encodeSnapshot, type Restored } from './snapshot.js';
+import { decodeSnapshot, type Restored } from './snapshot.js';
 
 const NAME = /^snapshot-(\d{16})\.bin$/;
 const UNFINISHED = /^snapshot-.*\.new$/;
@@ -24,16 +23,29 @@ export async function saveSnapshot(directory: string, position: number, data: Ui
   await mkdir(directory, { recursive: true });
   const path = join(directory, `snapshot-${String(position).padStart(16, '0')}.bin`);
   const unfinished = `${path}.${process.pid}.new`;
-  const file = await open(unfinished, 'w');
   try {
-    await file.writeFile(data);
-    await file.sync();
-  } finally {
-    await file.close();
+    const file = await open(unfinished, 'w');
+    try {
+      await file.writeFile(data);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(unfinished, path);
+  } catch (error) {
+    // On a full disk, half a snapshot would take the space that the log and the next one need.
+    await rm(unfinished, { force: true });
+    throw error;
   }
-  await rename(unfinished, path);
   for (const old of (await snapshotNames(directory)).slice(KEPT)) await rm(join(directory, old), { force: true });
   await removeAbandoned(directory, (await stat(path)).mtimeMs);
+}
+
+/** Removes what a thread of this process has left of a snapshot. */
+export async function removeUnfinished(directory: string): Promise<void> {
+  const own = `.${process.pid}.new`;
+  const left = (await readdir(directory).catch(() => [])).filter((name) => UNFINISHED.test(name) && name.endsWith(own));
+  await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
 }
 
 async function removeAbandoned(directory: string, nowMs: number): Promise<void> {
@@ -65,56 +77,4 @@ async function snapshotNames(directory: string): Promise<string[]> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
-}
-
-export interface SnapshotTaker {
-  /** To be called after every command. Takes a snapshot when it is due and none is being written. */
-  afterStep(): void;
-  /** Waits for the snapshot that is being written, then takes the last one. */
-  finish(): Promise<void>;
-}
-
-export interface SnapshotTakerOptions {
-  /** Undefined: no snapshots are taken. */
-  readonly folder: string | undefined;
-  /** Commands between two snapshots. */
-  readonly every?: number | undefined;
-  readonly report: (message: string, details: Record<string, unknown>) => void;
-  /** Writes a snapshot; tests give their own. */
-  readonly save?: typeof saveSnapshot;
-}
-
-/** A snapshot that cannot be written is reported, and costs only time at the next start. */
-export function createSnapshotTaker(
-  engine: Engine, { folder, every = 200_000, report, save = saveSnapshot }: SnapshotTakerOptions,
-): SnapshotTaker {
-  let last = engine.state.position;
-  let writing: Promise<void> | undefined;
-
-  /** Does nothing when another process that shares the folder has written a snapshot as new as `newerThan`. */
-  async function write(directory: string, newerThan: number): Promise<void> {
-    try {
-      if (await newestSnapshot(directory) >= newerThan) return;
-      await save(directory, engine.state.position, encodeSnapshot(engine));
-    } catch (error) {
-      report('a snapshot could not be written; the next start replays more commands', { position: engine.state.position, error });
-    }
-  }
-
-  function take(newerThan: number): void {
-    if (folder === undefined || writing !== undefined) return;
-    last = engine.state.position;
-    writing = write(folder, newerThan).finally(() => { writing = undefined; });
-  }
-
-  return {
-    afterStep() {
-      if (engine.state.position - last >= every) take(last + 1);
-    },
-    async finish() {
-      await writing;
-      if (engine.state.position !== last) take(engine.state.position);
-      await writing;
-    },
-  };
 }

@@ -7,6 +7,7 @@ import {
 } from '../../command/signing/typed-data.js';
 import { LogUnavailable, RecordsLost, type Log } from '../../engine/log/log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
+import { snapshotThreads } from '../../engine/run/snapshot-thread.js';
 import type { Reading } from '../../engine/state-table.js';
 import { orAborted } from '../../engine/waiting.js';
 import type { Database } from '../../query/database.js';
@@ -117,10 +118,11 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const length = watchLength(log);
 
   const replica = once(async () => {
-    const started = await waits.until(`the log at ${placeOf(urls.log)}`, () => startReplica({
+    const started = await waits.until(`the log at ${placeOf(urls.log)}`, () => waits.during(() => 'restoring the newest snapshot of the engine', startReplica({
       log, signal: stopping.signal, snapshotDirectory: join(config.dataDir, 'snapshots'), snapshotEvery: config.snapshotEvery,
+      snapshotWriter: snapshotThreads(urls.log),
       report: (message, details) => { logger.info(details, message); }, ...roles.has('engine') ? { record: { writerId } } : {},
-    }), isUnavailable);
+    })), isUnavailable);
     started.done.catch((error: unknown) => {
       if (error instanceof RecordsLost) distrust.because(error);
       failure.reject(error);

@@ -62,6 +62,13 @@ describe('client: delivery', () => {
     }
   });
 
+  it('does not take JSON that is no object for an answer, since whatever stands between may send it', async () => {
+    for (const other of [null, [], 'accepted', 1]) {
+      await assert.rejects(world(json(other)).get({ timeoutMs: 50 }), { name: 'TransportError', status: 200, message: /its text is no JSON object$/ });
+      assert.deepEqual(await world(json(other), json({ orderHash: '0x1' })).place(), { orderHash: '0x1', wasUnsure: true });
+    }
+  });
+
   it('says so when the time is up while nothing comes', async () => {
     const { place, asked } = world('silence');
     await assert.rejects(place({ timeoutMs: 50 }), (error) => error instanceof OutcomeUnknown && error.cause instanceof TransportError);

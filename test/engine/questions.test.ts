@@ -1,7 +1,6 @@
 /** Questions to the engine's state from other parts: unsettled fills, a trader's open orders, tokens, cursors; the real engine only. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { deserialize, serialize } from 'node:v8';
 import { chainCursor } from '../../engine/rules/chain-cursor.js';
 import { encodeCommand } from '../../engine/records/encode.js';
 import { createEngine } from '../../engine/run/engine.js';
@@ -218,7 +217,9 @@ describe('open proposals', () => {
   }
 
   it('are not lost by a snapshot of a version that did not have them: it is not used', () => {
-    const body = serialize({ ...deserialize(encodeSnapshot(after([M])).subarray(32)) as object, format: 2 });
+    const body = Buffer.from(encodeSnapshot(after([M])).subarray(32));
+    equal(body.toString('latin1', 0, 8), 'pxsnap07');
+    body.write('06', 6);
     equal(decodeSnapshot(Buffer.concat([createHash('sha256').update(body).digest(), body])), undefined);
   });
 });

@@ -3,9 +3,12 @@ import { deepEqual, equal } from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { formatDigest } from '../../engine/records/codec.js';
 import { encodeCommand } from '../../engine/records/encode.js';
 import { createEngine } from '../../engine/run/engine.js';
-import { createSnapshotTaker, saveSnapshot } from '../../engine/run/snapshot-files.js';
+import { saveSnapshot } from '../../engine/run/snapshot-files.js';
+import { createSnapshotTaker } from '../../engine/run/snapshot-taker.js';
+import type { DueSnapshot } from '../../engine/run/next-snapshot.js';
 import { newCommand } from '../support/commands.js';
 import { START_MS } from '../support/random-commands.js';
 import { turnsUntil } from '../support/until.js';
@@ -101,5 +104,36 @@ describe('engine: when snapshots are taken', () => {
     await saveSnapshot(folder, 5, Buffer.from('another process'));
     await taker.finish();
     equal(begun.length, 0);
+  });
+
+  it('beside the engine once it is live, at the position where one fell due; the end stops that, and takes its own', async () => {
+    const engine = createEngine();
+    const [own, beside]: [number[], DueSnapshot[]] = [[], []];
+    let isLive = false;
+    const taker = createSnapshotTaker(engine, {
+      folder, every: 10, isLive: () => isLive, report: (message) => { throw new Error(message); },
+      save: (_, position) => { own.push(position); return Promise.resolve(); },
+      beside: (due, signal) => new Promise((_, reject) => {
+        beside.push(due);
+        signal.addEventListener('abort', () => { reject(signal.reason as Error); });
+      }),
+    });
+    const step = (count: number): void => {
+      for (let i = 0; i < count; i++) {
+        engine.step(tick);
+        taker.afterStep();
+      }
+    };
+    step(10);
+    await turnsUntil('the snapshot of the history', () => own.length === 1);
+    isLive = true;
+    await new Promise((resolve) => { setImmediate(resolve); });
+    step(10);
+    const digest = formatDigest(engine.digest);
+    step(3);
+    await turnsUntil('the snapshot beside the engine', () => beside.length === 1);
+    step(40);
+    await taker.finish();
+    deepEqual([own, beside], [[10, 63], [{ folder, position: 20, digest }]]);
   });
 });

@@ -1,6 +1,6 @@
 /** Snapshots: an engine that starts from one cannot be told from one that has seen the whole history. */
-import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
-import { mkdtemp, open, readFile, readdir, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict';
+import { mkdir, mkdtemp, open, readFile, readdir, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEngine } from '../../engine/run/engine.js';
@@ -77,6 +77,12 @@ describe('snapshot files', () => {
       handles.sync = sync;
     }
     deepEqual(synced, [{ bytes: bytes.length, names: [`snapshot-0000000000000100.bin.${process.pid}.new`] }]);
+    deepEqual(await readdir(directory), ['snapshot-0000000000000100.bin']);
+  });
+
+  it('one that cannot be written takes no space: half of it would be what a full disk lacks', async () => {
+    await mkdir(join(directory, 'snapshot-0000000000000100.bin'));
+    await rejects(saveSnapshot(directory, 100, bytesAt(100)), { code: 'EISDIR' });
     deepEqual(await readdir(directory), ['snapshot-0000000000000100.bin']);
   });
 

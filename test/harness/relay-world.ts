@@ -15,6 +15,8 @@ export interface RelayWorld {
   readonly node: DeployedChain;
   readonly databaseUrl: string;
   readonly store: MemoryStore;
+  /** How long a request waits until the lane has signed; default: longer than that takes anywhere. */
+  readonly answerWithinMs?: number;
 }
 
 /** Where a process ends: none of its later steps happens. */
@@ -46,7 +48,8 @@ function mortal(user: LaneUser, death: Death): LaneUser {
 
 /** Starts the relayer, with an indexer beside it: the next one may be another process. */
 export async function startRelayProcess(world: RelayWorld, death?: Death): Promise<RelayProcess> {
-  const harness = await start(world, { indexer: {}, relayer: { timings: { pollMs: 20, answerWithinMs: 300, laneSilentMs: 60_000 } } }, death);
+  const { answerWithinMs = 40_000 } = world;
+  const harness = await start(world, { indexer: {}, relayer: { timings: { pollMs: 20, answerWithinMs, laneSilentMs: 60_000 } } }, death);
   return {
     ...harness,
     async approve(rawBody) {

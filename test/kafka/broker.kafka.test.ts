@@ -1,13 +1,13 @@
 /** The tests' Kafka broker can be killed and started again on the same data, and frozen; that it is real is what the other tests stand on. */
 import assert from 'node:assert/strict';
 import { Kafka, logLevel } from 'kafkajs';
-import { startBroker, type KafkaBroker } from '../support/kafka-broker.js';
+import type { KafkaBroker } from '../support/kafka-broker.js';
+import { sharedBroker } from '../support/shared-broker.js';
 
 describe('kafka: the tests\' broker', () => {
   let broker: KafkaBroker;
 
-  before(async () => { broker = await startBroker(); });
-  after(async () => { await broker.stop(); });
+  before(async () => { broker = await sharedBroker(); });
 
   it('has its topics and its ports after kill -9', async () => {
     const { address, pid } = broker;

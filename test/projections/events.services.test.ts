@@ -8,9 +8,8 @@ import type { MarketOutcome, Side } from '../../engine/records/fields.js';
 import { projections } from '../../projections/catalogue.js';
 import { derivedRows } from '../reference/derived-rows.js';
 import { levelHistoryOf, storedHistoryOf } from '../support/level-history.js';
-import { testDatabase } from '../support/postgres.js';
-import { runSql } from '../support/sql.js';
-import { logOf, outcomesOf, projectTo, readTables, rowsOf, type Rows } from '../support/projected.js';
+import { exchangeDatabase } from '../support/postgres.js';
+import { forgetOutcomes, logOf, outcomesOf, projectTo, readTables, rowsOf, type Rows } from '../support/projected.js';
 
 const [UINT64_MAX, UINT256_MAX] = ['18446744073709551615', String(2n ** 256n - 1n)];
 /** Half of its shares, rounded down and up, and what goes along with them and what stays of a cost of 2^255. */
@@ -332,8 +331,8 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
 
 describe('projections: events', () => {
   let url: string;
-  before(async () => { ({ url } = await testDatabase()); });
-  beforeEach(async () => { await runSql(url, 'drop schema if exists read_models cascade'); });
+  before(async () => { ({ url } = await exchangeDatabase()); });
+  beforeEach(async () => { await forgetOutcomes(url); });
 
   for (const { name, history, rows } of scenarios) {
     for (const size of [1, 1_000]) {

@@ -102,6 +102,8 @@ describe('relayer: restarts', function () {
 
   it('after the lane is asked and before it has signed: the next process goes on with it', async () => {
     await lane?.stop();
+    world = { ...world, answerWithinMs: 300 };
+    await restart();
     const before = await sent();
     const body = await approval();
     assert.equal(await codeOf(ask(body)), 'relay_unavailable', 'the lane has not signed in time');

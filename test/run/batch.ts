@@ -1,18 +1,17 @@
 /**
- * One mocha process of a run: runs the test files that its arguments name and tells its parent what comes of them.
- * `node dist/test/run/batch.js [--grep TEXT] [--dry-run] FILE…`, each FILE a path below test/, or an absolute one.
+ * One mocha process of a run: asks its parent for test files, runs them, tells what comes of them, and asks for more until there are none.
+ * `node dist/test/run/batch.js [--grep TEXT] [--dry-run]`; a file is a path below test/, or an absolute one.
  */
+import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import Mocha from 'mocha';
-import type { Message } from './messages.js';
+import type { Message, Order } from './messages.js';
 
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 
-const { values: { grep, 'dry-run': dryRun }, positionals: files } = parseArgs({
-  allowPositionals: true, options: { 'grep': { type: 'string' }, 'dry-run': { type: 'boolean', default: false } },
-});
+const { values: { grep, 'dry-run': dryRun } } = parseArgs({ options: { 'grep': { type: 'string' }, 'dry-run': { type: 'boolean', default: false } } });
 
 /** Tells what happens, file by file: a file's suites follow each other. */
 class Teller {
@@ -72,17 +71,32 @@ function tell(message: Message): void {
   process.send!(message);
 }
 
-const mocha = new Mocha({
-  timeout: 180_000, forbidOnly: true, forbidPending: true, dryRun, reporter: Teller as unknown as Mocha.ReporterConstructor,
-  ...grep === undefined ? {} : { grep },
-});
-for (const file of files) mocha.addFile(resolve(FOLDER, file.replace(/\.ts$/, '.js')));
-await mocha.loadFilesAsync().catch((error: unknown) => {
-  tell({ type: 'failed', file: '', title: 'loading the test files', text: textOf(error) });
-  process.exit(1);
-});
-mocha.run(() => {
-  tell({ type: 'done' });
-  // What is still open now keeps the process alive, which the parent notices.
-  process.disconnect();
-});
+/** Resolves with the parent's next files. */
+async function next(): Promise<Order> {
+  const answer = once(process, 'message');
+  tell({ type: 'next' });
+  const [files] = await answer as [Order];
+  return files;
+}
+
+async function run(files: Order): Promise<void> {
+  const mocha = new Mocha({
+    timeout: 180_000, forbidOnly: true, forbidPending: true, dryRun, reporter: Teller as unknown as Mocha.ReporterConstructor,
+    ...grep === undefined ? {} : { grep },
+  });
+  for (const file of files) mocha.addFile(resolve(FOLDER, file.replace(/\.ts$/, '.js')));
+  try {
+    await mocha.loadFilesAsync();
+  } catch (error) {
+    tell({ type: 'failed', file: files.length === 1 ? files[0]! : '', title: `loading ${files.join(', ')}`, text: textOf(error) });
+    return;
+  }
+  await new Promise<void>((done) => { mocha.run(() => { done(); }); });
+  // Else it goes on to take the process's uncaught exceptions.
+  mocha.dispose();
+}
+
+for (let files = await next(); files.length > 0; files = await next()) await run(files);
+tell({ type: 'done' });
+// What is still open now keeps the process alive, which the parent notices.
+process.disconnect();

@@ -16,17 +16,30 @@ export const KINDS = {
 
 export type Kind = keyof typeof KINDS;
 
-/**
- * What `npm test` runs: each stage when the one before has ended, and in it a mocha process for each list of kinds. A kind that stands in two lists
- * is dealt out to them: the chain's tests take longest, and mostly wait.
- */
-export const STAGES: readonly (readonly (readonly Kind[])[])[] = [
-  [['unit', 'slow'], ['services', 'kafka'], ['chain'], ['chain']],
-  [['crash']],
+/** What some mocha processes run between them. */
+export interface Share {
+  readonly kinds: readonly Kind[];
+  /** How many; default 1. */
+  readonly processes?: number;
+}
+
+/** What `npm test` runs: each stage when the one before has ended, and in it the shares side by side. */
+export const STAGES: readonly (readonly Share[])[] = [
+  [{ kinds: ['unit', 'slow'] }, { kinds: ['kafka', 'chain', 'services'], processes: 3 }],
+  [{ kinds: ['crash'] }],
 ];
 
 /** Of these kinds each file has a process of its own, and so many run at once: a few long files are never dealt out evenly. */
 export const FILES_AT_ONCE: Readonly<Partial<Record<Kind, number>>> = { crash: 3 };
+
+/** Kinds whose files run in one process, one after the other, since they share what takes long to start. */
+export const TOGETHER: readonly Kind[] = ['kafka'];
+
+/** The files that take longest begin before the other ones, so that no process works on when the others have nothing left. */
+export const FIRST: readonly string[] = [
+  'sim/simulation.slow.test.ts', 'quick/quick-hours.chain.test.ts', 'system/embedded-postgres.services.test.ts', 'audit/audit.chain.test.ts',
+  'query/stream-histories.services.test.ts', 'settlement/restart.chain.test.ts', 'client/relay.chain.test.ts',
+];
 
 /** Kinds that run where they are named, as `.ci/long` does. */
 export const ON_DEMAND: readonly Kind[] = ['eventstore', 'geth', 'auditors', 'solidity', 'proofs'];

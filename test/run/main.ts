@@ -10,7 +10,7 @@ import { filesThatUse } from './imports.js';
 import { meetNeeds, type Unmet } from './needs.js';
 import { failureText, fileLine, lastAttempts, summary, total, type Failure, type LeftOut, type Part } from './report.js';
 import { runBatch } from './run-batch.js';
-import { selectTests, type Batch, type Stage } from './selection.js';
+import { aloneOf, selectTests, type Batch, type Stage } from './selection.js';
 import { filesToRepeat } from './second-attempt.js';
 import { startShared } from './shared.js';
 
@@ -23,13 +23,13 @@ const parts: Part[] = [];
 
 if (long) print(`SEED=${seed} npm run test:long`);
 const stages = stagesOf(await testFiles());
-const files = stages.flatMap(({ batches }) => batches.flatMap((batch) => batch.files));
+const files = stages.flatMap(({ batches }) => batches.flatMap((batch) => batch.files.flat()));
 const { environment: found, unmet } = await meetNeeds(files);
 const shared = await startShared(files);
 const environment = { ...process.env, ...found, ...shared.environment, ...long ? { TEST_LONG: 'yes', SEED: seed } : {} };
 parts.push({ name: 'getting what the tests need', ms: Date.now() - began, counts: new Map() });
 for (const stage of stages) parts.push(...await runStage(stage));
-for (const file of filesToRepeat(failures, files)) parts.push(await runShown({ name: `${file} once more, alone`, files: [file] }));
+for (const file of filesToRepeat(failures, files)) parts.push(...await runShown({ ...aloneOf(file), name: `${file} once more, alone` }));
 const leftOut = ci === '' ? await Promise.all(unmet.map(countLeftOut)) : [];
 await shared.close();
 if (ci !== '' && unmet.length > 0) parts.push(refuseToLeaveOut());
@@ -62,16 +62,17 @@ async function runStage({ name, atOnce, batches }: Stage): Promise<readonly Part
   const begun = Date.now();
   const ended: Part[] = [];
   const waiting = batches.map(canRun).filter((batch) => batch.files.length > 0).values();
-  await Promise.all(Array.from({ length: atOnce }, async () => { for (const batch of waiting) ended.push(await runShown(batch)); }));
+  await Promise.all(Array.from({ length: atOnce }, async () => { for (const batch of waiting) ended.push(...await runShown(batch)); }));
   if (batches.length <= atOnce) return ended;
   return [{ name, ms: Date.now() - begun, counts: new Map(ended.flatMap(({ counts }) => [...counts])) }];
 }
 
 function canRun(batch: Batch): Batch {
-  return { ...batch, files: batch.files.filter((file) => !unmet.some((each) => each.files.includes(file))) };
+  const isUnmet = (file: string) => unmet.some((each) => each.files.includes(file));
+  return { ...batch, files: batch.files.map((together) => together.filter((file) => !isUnmet(file))).filter((together) => together.length > 0) };
 }
 
-async function runShown(batch: Batch): Promise<Part> {
+async function runShown(batch: Batch): Promise<readonly Part[]> {
   return await runBatch({
     batch, environment, args: grep === undefined ? [] : ['--grep', grep],
     onEnded: (file) => { print(fileLine(file, grep !== undefined || files.length <= 5)); },
@@ -86,8 +87,8 @@ function fail(failure: Failure): void {
 
 /** How many tests are left out: mocha counts them without running them. */
 async function countLeftOut({ name, reason, files: needing }: Unmet): Promise<LeftOut> {
-  const { counts } = await runBatch({ batch: { name, files: needing }, environment, args: ['--dry-run'] });
-  return { reason: `they need ${name}: ${reason}`, files: needing, tests: total(counts.values()).passed };
+  const parts = await runBatch({ batch: { name, processes: 1, files: [needing] }, environment, args: ['--dry-run'] });
+  return { reason: `they need ${name}: ${reason}`, files: needing, tests: total(lastAttempts(parts).values()).passed };
 }
 
 /** Where CI is set, what cannot run has failed. */

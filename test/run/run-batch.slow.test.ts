@@ -14,7 +14,9 @@ describe('a mocha process of a run', () => {
   after(() => { rmSync(folder, { recursive: true }); });
 
   /** Runs files with these texts, a.js, b.js, …, and gives what came of them. */
-  async function run(texts: readonly string[], args: readonly string[] = []): Promise<{
+  async function run(texts: readonly string[], { args = [], processes = 1, endMs }: {
+    args?: readonly string[]; processes?: number; endMs?: number;
+  } = {}): Promise<{
     part: Counts & { name: string }; failures: Failure[]; ended: string[];
   }> {
     const files = texts.map((text, i) => {
@@ -24,12 +26,12 @@ describe('a mocha process of a run', () => {
     });
     const failures: Failure[] = [];
     const ended: string[] = [];
-    const { name, counts } = await runBatch({
-      batch: { name: 'chain', files }, environment: process.env, args, endMs: 300,
+    const parts = await runBatch({
+      batch: { name: 'chain', processes, files: files.map((file) => [file]) }, environment: process.env, args, ...endMs === undefined ? {} : { endMs },
       onFailure: (failure) => failures.push(failure),
       onEnded: ({ file, passed, failed, titles }) => ended.push(`${file.slice(-4)}: ${passed} ${failed} ${titles.join()}`),
     });
-    return { part: { name, ...total(counts.values()) }, failures, ended };
+    return { part: { name: parts.map(({ name }) => name).join(), ...total(parts.flatMap(({ counts }) => [...counts.values()])) }, failures, ended };
   }
 
   const one = (body: string) => `describe('one', () => { it('is', async () => { ${body} }); });`;
@@ -61,26 +63,33 @@ describe('a mocha process of a run', () => {
     const { part, failures } = await run([one(''), one('process.kill(process.pid, "SIGKILL"); await new Promise(() => {})'), one('')]);
     assert.deepEqual([part.passed, part.failed], [1, 2]);
     assert.deepEqual(failures.map(({ file, text }) => [file.slice(-4), text]), [
-      ['b.js', 'ended with SIGKILL before its last test'], ['c.js', 'ended with SIGKILL before this file'],
+      ['b.js', 'ended with SIGKILL before its last test'], ['c.js', 'the process ended before this file'],
     ]);
   });
 
-  it('has failed when a file cannot be loaded', async () => {
-    const { part, failures } = await run(['import "nowhere";']);
-    assert.deepEqual([part.passed, part.failed], [0, 3]);
+  it('has failed when a file cannot be loaded, and runs the others', async () => {
+    const { part, failures } = await run(['import "nowhere";', one('')]);
+    assert.deepEqual([part.passed, part.failed], [1, 1]);
+    assert.deepEqual(failures.map(({ file }) => file.slice(-4)), ['a.js']);
     assert.match(failures[0]!.text, /Cannot find package 'nowhere'/);
-    assert.deepEqual(failures.slice(1).map(({ text }) => text), ['ended with code 1 before its last test', 'ended with code 1 before this file']);
+  });
+
+  it('takes what the other processes have left, and what one has not run is run by another', async () => {
+    const { part, failures, ended } = await run([one('process.kill(process.pid, "SIGKILL"); await new Promise(() => {})'), one(''), one('')], { processes: 2 });
+    assert.deepEqual([part.name, part.passed, part.failed], ['chain (1 of 2),chain (2 of 2)', 2, 1]);
+    assert.deepEqual(failures.map(({ file, text }) => [file.slice(-4), text]), [['a.js', 'ended with SIGKILL before its last test']]);
+    assert.deepEqual(ended, ['b.js: 1 0 one is', 'c.js: 1 0 one is']);
   });
 
   it('has failed when something keeps it alive after its last test', async () => {
-    const { part, failures } = await run([one('setInterval(() => {}, 1_000)')]);
+    const { part, failures } = await run([one('setInterval(() => {}, 1_000)')], { endMs: 300 });
     assert.deepEqual([part.passed, part.failed], [1, 1]);
     assert.match(failures[0]!.text, /^goes on 0\.3 s after its last test: something was left open$/);
   });
 
   it('counts tests without running them, and runs those with a name only', async () => {
     const texts = [one('throw new Error("it has run")'), 'describe("other", () => { it("is", () => {}); it("was", () => {}); });'];
-    assert.deepEqual((({ passed, failed }) => [passed, failed])((await run(texts, ['--dry-run'])).part), [3, 0]);
-    assert.deepEqual((({ passed, failed }) => [passed, failed])((await run(texts, ['--grep', 'other was'])).part), [1, 0]);
+    assert.deepEqual((({ passed, failed }) => [passed, failed])((await run(texts, { args: ['--dry-run'] })).part), [3, 0]);
+    assert.deepEqual((({ passed, failed }) => [passed, failed])((await run(texts, { args: ['--grep', 'other was'] })).part), [1, 0]);
   });
 });

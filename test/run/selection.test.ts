@@ -1,25 +1,30 @@
 /** Which tests run, and which of them side by side. */
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { FIRST } from './kinds.js';
 import { selectTests } from './selection.js';
 
 const FILES = [
-  'book/book.test.ts', 'engine/random.slow.test.ts', 'query/trades.services.test.ts', 'kafka/feed.kafka.test.ts', 'lane/lane.chain.test.ts', 'indexer/indexer.chain.test.ts', 'relayer/relayer.chain.test.ts',
+  'book/book.test.ts', 'engine/random.slow.test.ts', 'query/trades.services.test.ts', 'kafka/feed.kafka.test.ts', 'kafka/role.kafka.test.ts', 'lane/lane.chain.test.ts', 'indexer/indexer.chain.test.ts', 'relayer/relayer.chain.test.ts',
+  'settlement/restart.chain.test.ts',
   'system/all.crash.test.ts', 'system/roles.crash.test.ts',
   'lane/lane.geth.test.ts', 'system/python.auditors.test.ts', 'system/roles.eventstore.test.ts',
 ];
 
-const chosen = (wanted: string) => selectTests(FILES, wanted).map(({ batches }) => batches.map(({ name, files }) => [name, ...files]));
+const chosen = (wanted: string) => selectTests(FILES, wanted).map(({ batches }) => batches.map(({ name, files }) => [name, ...files.map((together) => together.join(' '))]));
 
 const ALONE = ['system/all.crash.test.ts', 'system/roles.crash.test.ts'].map((file) => [file, file]);
 
 describe('the choice of tests', () => {
-  it('is all but those of other nodes, stores and languages: those of a chain in two processes, and then the crashes', () => {
+  it('is all but those of other nodes, stores and languages: first what takes long, and then the crashes', () => {
     assert.deepEqual(chosen(''), [
       [
         ['unit, slow', 'book/book.test.ts', 'engine/random.slow.test.ts'],
-        ['services, kafka', 'kafka/feed.kafka.test.ts', 'query/trades.services.test.ts'],
-        ['chain (1 of 2)', 'indexer/indexer.chain.test.ts', 'relayer/relayer.chain.test.ts'],
-        ['chain (2 of 2)', 'lane/lane.chain.test.ts'],
+        [
+          'kafka, chain, services', 'kafka/feed.kafka.test.ts kafka/role.kafka.test.ts', 'settlement/restart.chain.test.ts', 'indexer/indexer.chain.test.ts', 'lane/lane.chain.test.ts',
+          'relayer/relayer.chain.test.ts', 'query/trades.services.test.ts',
+        ],
       ],
       ALONE,
     ]);
@@ -27,14 +32,23 @@ describe('the choice of tests', () => {
 
   it('runs three files of crashes at once, each in a process of its own', () => {
     const [lists, crashes] = selectTests(FILES, '');
-    assert.deepEqual([lists!.name, lists!.atOnce], ['unit, slow, services, kafka, chain (1 of 2), chain (2 of 2)', 4]);
+    assert.deepEqual([lists!.name, lists!.batches.map(({ processes }) => processes)], ['unit, slow, kafka, chain, services', [1, 3]]);
     assert.deepEqual([crashes!.name, crashes!.atOnce], ['crash', 3]);
+  });
+
+  it('names among those that begin first only files that exist', () => {
+    const files = readdirSync(fileURLToPath(new URL('../../../test', import.meta.url)), { recursive: true, encoding: 'utf8' });
+    assert.deepEqual(FIRST.filter((file) => !files.includes(file)), []);
+  });
+
+  it('has no more processes than files', () => {
+    assert.deepEqual(selectTests(FILES, 'query/trades,lane/lane').map(({ batches }) => batches.map(({ processes }) => processes)), [[2]]);
   });
 
   it('is one kind, or several', () => {
     assert.deepEqual(chosen('geth'), [[['geth', 'lane/lane.geth.test.ts']]]);
     assert.deepEqual(chosen('slow,kafka,crash'), [
-      [['slow', 'engine/random.slow.test.ts'], ['kafka', 'kafka/feed.kafka.test.ts']], ALONE,
+      [['slow', 'engine/random.slow.test.ts'], ['kafka', 'kafka/feed.kafka.test.ts kafka/role.kafka.test.ts']], ALONE,
     ]);
   });
 

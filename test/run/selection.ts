@@ -1,12 +1,13 @@
 /** Which test files run, and in which mocha processes. */
-import { FILES_AT_ONCE, KINDS, ON_DEMAND, STAGES, isKind, kindOf, type Kind } from './kinds.js';
+import { FILES_AT_ONCE, FIRST, KINDS, ON_DEMAND, STAGES, TOGETHER, isKind, kindOf, type Kind, type Share } from './kinds.js';
 
-/** Files that one mocha process runs, one after the other. */
+/** Files that one mocha process runs one after the other, or several between them. */
 export interface Batch {
   /** Its kinds, or its only file. */
   readonly name: string;
-  /** Paths below test/, which end in `.test.ts`. */
-  readonly files: readonly string[];
+  readonly processes: number;
+  /** Paths below test/, which end in `.test.ts`. A process that is free takes the next ones; those that stand together run in the same process. */
+  readonly files: readonly (readonly string[])[];
 }
 
 /** Batches of which so many run side by side. */
@@ -24,29 +25,36 @@ export interface Stage {
 export function selectTests(files: readonly string[], wanted: string): readonly Stage[] {
   const named = wanted === '' ? files.filter(isUsual) : wanted.split(',').flatMap((word) => namedBy(word, files));
   const chosen = [...new Set(named)].sort();
-  const lists = [...STAGES, ...ON_DEMAND.map((kind) => [[kind]])];
-  return lists.map((stage) => stageOf(chosen, stage)).filter(({ batches }) => batches.length > 0);
+  const stages = [...STAGES, ...ON_DEMAND.map((kind) => [{ kinds: [kind] }])];
+  return stages.map((stage) => stageOf(chosen, stage)).filter(({ batches }) => batches.length > 0);
 }
 
-function stageOf(chosen: readonly string[], stage: readonly (readonly Kind[])[]): Stage {
-  const batches = numbered(stage.map((kinds, i) => batchOf(kinds, dealt(chosen, stage, i))));
+function stageOf(chosen: readonly string[], shares: readonly Share[]): Stage {
+  const batches = shares.map((share) => batchOf(share, chosen)).filter(({ files }) => files.length > 0);
   const name = batches.map((batch) => batch.name).join(', ');
-  const atOnce = FILES_AT_ONCE[stage[0]![0]!];
+  const atOnce = FILES_AT_ONCE[shares[0]!.kinds[0]!];
   if (atOnce === undefined) return { name, atOnce: batches.length, batches };
-  return { name, atOnce, batches: batches.flatMap(({ files }) => files.map((file) => ({ name: file, files: [file] }))) };
+  return { name, atOnce, batches: batches.flatMap(({ files }) => files.flat().map(aloneOf)) };
 }
 
-/** Those that have files; of the same kinds, with numbers. */
-function numbered(batches: readonly Batch[]): Batch[] {
-  const full = batches.filter(({ files }) => files.length > 0);
-  return full.map(({ name, files }, i) => {
-    const alike = full.filter((batch) => batch.name === name);
-    return { name: alike.length === 1 ? name : `${name} (${alike.indexOf(full[i]!) + 1} of ${alike.length})`, files };
-  });
+/** A batch of one file. */
+export function aloneOf(file: string): Batch {
+  return { name: file, processes: 1, files: [[file]] };
+}
+
+/** The kinds of a share that have files, in their order, after the files that begin first. */
+function batchOf({ kinds, processes = 1 }: Share, chosen: readonly string[]): Batch {
+  const present = kinds.filter((kind) => chosen.some((file) => kindOf(file) === kind));
+  const ofKind = (kind: Kind) => chosen.filter((file) => kindOf(file) === kind);
+  const together = present.filter((kind) => TOGETHER.includes(kind)).map(ofKind);
+  const others = present.filter((kind) => !TOGETHER.includes(kind)).flatMap(ofKind);
+  const first = FIRST.filter((file) => others.includes(file));
+  const files = [...together, ...[...first, ...others.filter((file) => !first.includes(file))].map((file) => [file])];
+  return { name: present.join(', '), processes: Math.min(processes, files.length), files };
 }
 
 function isUsual(file: string): boolean {
-  return STAGES.flat(2).includes(kindOf(file)!);
+  return STAGES.flat().some(({ kinds }) => kinds.includes(kindOf(file)!));
 }
 
 function namedBy(word: string, files: readonly string[]): readonly string[] {
@@ -56,20 +64,4 @@ function namedBy(word: string, files: readonly string[]): readonly string[] {
   if (named.length > 0) return usual.length > 0 ? usual : named;
   throw new Error(`TESTS names no test by ${JSON.stringify(word)}: expected ${Object.keys(KINDS).join(', ')}, or a part of a test's path; `
     + 'several with commas between them');
-}
-
-/** The files for list `i` of a stage: of a kind that several lists have, each gets every second one, or as many as there are lists. */
-function dealt(files: readonly string[], stage: readonly (readonly Kind[])[], i: number): readonly string[] {
-  const turns = new Map<Kind, number>();
-  return files.filter((file) => {
-    const kind = kindOf(file)!;
-    const lists = [...stage.keys()].filter((list) => stage[list]?.includes(kind));
-    const turn = turns.get(kind) ?? 0;
-    turns.set(kind, turn + 1);
-    return lists[turn % lists.length] === i;
-  });
-}
-
-function batchOf(kinds: readonly Kind[], files: readonly string[]): Batch {
-  return { name: kinds.filter((kind) => files.some((file) => kindOf(file) === kind)).join(', '), files };
 }

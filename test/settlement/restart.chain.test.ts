@@ -37,9 +37,11 @@ describe('settlement after a restart', function () {
     await running.stop();
   });
 
+  /** Three fills are sent together, however long it takes to match them. */
   async function start(options: ProcessOptions = {}, at: SettlementWorld = world): Promise<void> {
     running = await startSettlement(at, {
-      url: proxy.url, ...options, settlement: { rules: { gatherMs: 20 }, timings: { retryMs: 10, maxRetryMs: 40 }, ...options.settlement },
+      url: proxy.url, ...options,
+      settlement: { rules: { maxFills: 3, gatherMs: 3_600_000 }, timings: { retryMs: 10, maxRetryMs: 40 }, ...options.settlement },
     });
   }
 
@@ -175,8 +177,10 @@ describe('settlement after a restart', function () {
     deepEqual(submitted, submitted.map(() => numbers(3)));
   });
 
+  const manyFills: ProcessOptions = { settlement: { rules: { gatherMs: 20 } } };
+
   it('fills wait while the chain is away, and settle in order when it is back', async () => {
-    await start();
+    await start(manyFills);
     proxy.fate = () => 'drop';
     await match(120);
     await running.until('it says what it waits for', async () => {
@@ -191,7 +195,7 @@ describe('settlement after a restart', function () {
   });
 
   it('a stop while the chain is away leaves nothing behind that the next start does not find', async () => {
-    await start();
+    await start(manyFills);
     proxy.fate = () => 'drop';
     await match(60);
     await running.until('a batch is asked for', async () => {
@@ -200,7 +204,7 @@ describe('settlement after a restart', function () {
     });
     await running.stop();
     proxy.fate = () => 'pass';
-    await start();
+    await start(manyFills);
     deepEqual((await finish()).flat(), numbers(60));
   });
 });

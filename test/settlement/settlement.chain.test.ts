@@ -56,6 +56,10 @@ describe('settlement on a chain', function () {
     return fills;
   }
 
+  /** Fills are sent when there are so many, however long that takes. */
+  const together = (maxFills: number): ProcessOptions => ({ settlement: { rules: { maxFills, gatherMs: 3_600_000 } } });
+  const waits = (count: number) => running.until(`${count} fills wait`, async () => (await running.queue()).waitingFills === count);
+
   const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => begin.fill + from + i);
   const balances = async (wallet: typeof alice) => world.contracts.balances(wallet.address, world.marketId);
   const YES = (amount: bigint, spent: bigint) => ({ usdc: (1_000n * USDC) - spent, yes: 1_000n * USDC + amount, no: 1_000n * USDC });
@@ -74,12 +78,13 @@ describe('settlement on a chain', function () {
   });
 
   it('settles matched fills in order, 50 a transaction and the rest after 250 ms', async () => {
-    await start({ settlement: { rules: { gatherMs: 60_000 } } });
+    await start(together(50));
     await matches(50);
     await running.settled();
+    await matches(7);
+    await waits(7);
     await running.stop();
     await start();
-    await matches(7);
     await running.settled();
     const { submitted } = await assertSettledOnce();
     deepEqual(submitted.map(({ chainId, fills }) => ({ chainId, fills })), [
@@ -112,7 +117,7 @@ describe('settlement on a chain', function () {
   });
 
   it('a fill that fails takes none of its batch along', async () => {
-    await start({ settlement: { rules: { gatherMs: 2_000 } } });
+    await start(together(3));
     await running.place(await order(bob, SELL, { size: 3n * USDC }));
     await running.place(await order(alice, BUY));
     await running.place(await order(carol, BUY));
@@ -158,9 +163,7 @@ describe('settlement on a chain', function () {
 
   it('what a transaction had too little gas for is sent again', async () => {
     let requests = 0;
-    await start({
-      settlement: { rules: { gatherMs: 2_000 } }, altered: (request) => requests++ === 0 ? { ...request, gasLimit: 600_000n } : request,
-    });
+    await start({ ...together(10), altered: (request) => requests++ === 0 ? { ...request, gasLimit: 600_000n } : request });
     await matches(10);
     await running.settled();
     const { submitted } = await assertSettledOnce();
@@ -176,11 +179,12 @@ describe('settlement on a chain', function () {
     };
     let requests = 0;
     try {
-      await blocksOf(2_000_000);
-      await start({
-        settlement: { rules: { gatherMs: 2_000 } }, altered: (request) => requests++ === 0 ? { ...request, gasLimit: 2_000_001n } : request,
-      });
+      await start(together(50));
       await matches(20);
+      await waits(20);
+      await running.stop();
+      await blocksOf(2_000_000);
+      await start({ altered: (request) => requests++ === 0 ? { ...request, gasLimit: 2_000_001n } : request });
       await running.settled();
       const { submitted } = await assertSettledOnce();
       ok(submitted.length >= 4 && submitted.every(({ fills }) => fills.length <= 6), JSON.stringify(submitted));
@@ -213,7 +217,7 @@ describe('settlement on a chain', function () {
     equal([...running.replica.view.unsettledFills({ chainId: 31_337, from: 0 })].length, 3);
     await running.stop();
     await rejects(start(), { name: 'CannotStart', message: told });
-    running = await startSettlement({ ...world, chain: { ...world.chain, passOverAnchors: [txHash] } });
+    running = await startSettlement({ ...world, chain: { ...world.chain, passOverAnchors: [txHash] } }, together(2));
     await running.settled();
     await matches(2);
     await running.settled();
@@ -228,7 +232,7 @@ describe('settlement on a chain', function () {
   async function falselyAnchored(): Promise<string> {
     const digestAt = 2 + 2 * (4 + 5 * 32);
     await start({
-      settlement: { rules: { gatherMs: 2_000 } },
+      ...together(3),
       altered: (request) => ({ ...request, data: `${request.data.slice(0, digestAt)}${'de'.repeat(32)}${request.data.slice(digestAt + 64)}` }),
     });
     await matches(3);

@@ -45,6 +45,7 @@ describe('service: the welcome', () => {
       '\n  npm run demo -- http://127.0.0.1:8080 ', 'two wallets without gas',
     ], /REAL MONEY|No chain|Only these roles|CANCEL_AUTH=required\)/],
     ['another DATA_DIR', textOf({ DATA_DIR: '/data/second' }), ['  DATA_DIR=/data/second npm run demo -- http://127.0.0.1:8080 '], /--token/],
+    ['a long DATA_DIR', textOf({ DATA_DIR: `/${'d'.repeat(80)}` }), [' npm run demo -- http://127.0.0.1:8080  two wallets'], /8080two/],
     ['another PORT', textOf({ PORT: '9000' }), [
       'npm run demo -- http://127.0.0.1:9000 ', 'curl http://127.0.0.1:9000/api/v1/config', 'curl \'http://127.0.0.1:9000/api/v1/events?limit=5\'',
     ], /:8080/],

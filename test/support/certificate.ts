@@ -1,5 +1,6 @@
 /** A certificate for a server of the tests: self-signed, so that it is also the authority to trust. */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 
 export interface Certificate {
   /** Both in PEM. */
@@ -17,6 +18,7 @@ const OBJECT = 0x06;
 const UTF8 = 0x0c;
 const UTC_TIME = 0x17;
 const DNS_NAME = 0x82;
+const IP_ADDRESS = 0x87;
 const EXTENSIONS = 0xa3;
 const TRUE = Buffer.from([0x01, 0x01, 0xff]);
 const VERSION_3 = Buffer.from([0xa0, 0x03, INTEGER, 0x01, 0x02]);
@@ -27,13 +29,13 @@ const BASIC_CONSTRAINTS = '551d13';
 const SUBJECT_ALTERNATIVE_NAME = '551d11';
 const DAY_MS = 86_400_000;
 
-/** For one host by its name; valid since yesterday, for a year. See RFC 5280. */
+/** For one host by its name or its IPv4 address; valid since yesterday, for a year. See RFC 5280. */
 export function makeCertificate(host: string): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = der(SEQUENCE, object(ECDSA_WITH_SHA256));
   const name = der(SEQUENCE, der(SET, der(SEQUENCE, object(COMMON_NAME), der(UTF8, Buffer.from('a test server')))));
   const now = Date.now();
-  const names = der(SEQUENCE, der(DNS_NAME, Buffer.from(host)));
+  const names = der(SEQUENCE, isIPv4(host) ? der(IP_ADDRESS, Buffer.from(host.split('.').map(Number))) : der(DNS_NAME, Buffer.from(host)));
   const content = der(SEQUENCE,
     VERSION_3, der(INTEGER, Buffer.from([1]), randomBytes(8)), algorithm, name,
     der(SEQUENCE, time(now - DAY_MS), time(now + 365 * DAY_MS)),

@@ -24,22 +24,33 @@ export interface FeedHistory {
 }
 
 /** The first `length` outcomes; by default of traders in few markets on several chains. */
-export function feedHistory(
-  seed: number, length: number, source: RandomCommands = createChainCommands(seed, { ...crowd, markets: 9 }),
-): FeedHistory {
+export function feedHistory(seed: number, length: number, source?: RandomCommands): FeedHistory {
+  if (source !== undefined) return createSource(source)(length);
+  let first = known.get(seed);
+  if (first === undefined) known.set(seed, first = createSource(createChainCommands(seed, { ...crowd, markets: 9 })));
+  return first(length);
+}
+
+/** Of this process's tests: a scene per test begins with the same history. */
+const known = new Map<number, (length: number) => FeedHistory>();
+
+/** Gives the first outcomes, of which no more are made than were asked for. */
+function createSource(source: RandomCommands): (length: number) => FeedHistory {
   const engine = createEngine();
   const outcomes: PlacedOutcome[] = [];
   const records: NewRecord[] = [];
   const commands: NewRecord[] = [];
-  for (let i = 0; i < length; i++) {
-    const data = encodeCommand(source.next());
-    const { position, outcome, text, digest } = engine.step(data);
-    source.learn(outcome);
-    commands.push({ id: recordId(`command:${position}:test`), data });
-    outcomes.push({ position, digest, ...outcome });
-    records.push({ id: recordId(`outcome:${position}:test`), data: encodeOutcome(text, digest) });
-  }
-  return { outcomes, records, commands };
+  return (length) => {
+    while (outcomes.length < length) {
+      const data = encodeCommand(source.next());
+      const { position, outcome, text, digest } = engine.step(data);
+      source.learn(outcome);
+      commands.push({ id: recordId(`command:${position}:test`), data });
+      outcomes.push({ position, digest, ...outcome });
+      records.push({ id: recordId(`outcome:${position}:test`), data: encodeOutcome(text, digest) });
+    }
+    return { outcomes: outcomes.slice(0, length), records: records.slice(0, length), commands: commands.slice(0, length) };
+  };
 }
 
 interface SpokenFeed extends FillFeed {

@@ -9,6 +9,7 @@ import { spawnGuarded } from '../../stack/guarded-process.js';
 import { keepAlive } from '../../stack/keep-alive.js';
 import { isRunning } from './test-machine.js';
 import { readOutput, type ChildWithOutput } from '../../stack/process-output.js';
+import { makeCertificate } from './certificate.js';
 import { kafkaJars, kafkaVersion, missing, runProgram } from './kafka-jars.js';
 
 export interface KafkaBroker {
@@ -49,7 +50,8 @@ export async function startBroker(): Promise<KafkaBroker> {
   const ports = await freePorts();
   const java = javaWith(jars, directory);
   const settings = join(directory, 'server.properties');
-  const ca = await makeCertificate(directory);
+  const { certificate: ca, key } = makeCertificate('127.0.0.1');
+  await writeFile(join(directory, 'keys.pem'), `${key}${ca}`);
   // Without it the broker does not write the line that says it is ready.
   await writeFile(join(directory, 'log4j.properties'), LOG4J);
   await writeFile(settings, propertiesOf(directory, ports));
@@ -128,15 +130,6 @@ async function freePorts(): Promise<Ports> {
   return { broker, controller, proxied, via, secured };
 }
 
-/** A key with a certificate for 127.0.0.1, for the broker in `keys.p12`. Returns the certificate in PEM. */
-async function makeCertificate(directory: string): Promise<string> {
-  const store = ['-keystore', join(directory, 'keys.p12'), '-storetype', 'PKCS12', '-storepass', SECURED.password, '-alias', 'broker'];
-  await runProgram('keytool', [
-    '-genkeypair', ...store, '-keyalg', 'EC', '-groupname', 'secp256r1', '-dname', 'CN=kafka', '-ext', 'SAN=IP:127.0.0.1', '-ext', 'BC=ca:true', '-validity', '2',
-  ]);
-  return await runProgram('keytool', ['-exportcert', ...store, '-rfc']);
-}
-
 function propertiesOf(directory: string, { broker, controller, proxied, via, secured }: Ports): string {
   const user = `username="${SECURED.username}" password="${SECURED.password}"`;
   const scram = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
@@ -148,7 +141,7 @@ function propertiesOf(directory: string, { broker, controller, proxied, via, sec
     `advertised.listeners=PLAINTEXT://127.0.0.1:${broker},PROXIED://127.0.0.1:${via},SECURED://127.0.0.1:${secured}`,
     'listener.security.protocol.map=PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,SECURED:SASL_SSL,CONTROLLER:PLAINTEXT',
     'controller.listener.names=CONTROLLER', 'inter.broker.listener.name=PLAINTEXT', `log.dirs=${join(directory, 'data')}`,
-    `ssl.keystore.location=${join(directory, 'keys.p12')}`, `ssl.keystore.password=${SECURED.password}`, 'ssl.keystore.type=PKCS12',
+    `ssl.keystore.location=${join(directory, 'keys.pem')}`, 'ssl.keystore.type=PEM',
     'sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512', `listener.name.secured.plain.sasl.jaas.config=${plain}`,
     `listener.name.secured.scram-sha-256.sasl.jaas.config=${scram}`, `listener.name.secured.scram-sha-512.sasl.jaas.config=${scram}`,
     'authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer', `super.users=User:ANONYMOUS;User:${SECURED.username}`,

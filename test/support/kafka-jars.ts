@@ -39,7 +39,7 @@ export async function kafkaJars(version: string, cache = join(ROOT, '.build', 'k
 }
 
 /** What the program writes. Throws Error with the end of its output, or that says what to install where the program is missing. */
-export async function runProgram(program: 'java' | 'keytool' | 'mvn', args: readonly string[]): Promise<string> {
+export async function runProgram(program: 'java' | 'mvn', args: readonly string[]): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)(program, args, { timeout: 600_000, maxBuffer: 16 * 1024 * 1024 });
     return stdout;

@@ -195,6 +195,16 @@ export function startWorker(options: Omit<RunOptions, 'projections' | 'report'> 
   return runProjections({ projections: catalogue, backoff: { firstMs: 5, longestMs: 20 }, report: () => undefined, ...options });
 }
 
+/** The read models before the first outcome: their tables stay, which takes a tenth of the processor time of making them again. */
+export async function forgetOutcomes(url: string): Promise<void> {
+  await onDatabase(url, (client) => client.query(`do $$ declare name text; begin
+    for name in select tablename from pg_tables where schemaname = 'read_models' and tablename not in ('projection', 'checkpoint') loop
+      execute format('delete from read_models.%I', name);
+    end loop;
+    update read_models.checkpoint set position = 0, at_ms = 0;
+  end $$`));
+}
+
 /** Every row of the projections' tables, in the order of their text; bytea as hex with 0x, exact numbers as strings. */
 export async function readTables(url: string, projections: readonly Projection[] = catalogue, schema = 'read_models'): Promise<Rows> {
   return await onDatabase(url, async (client) => {

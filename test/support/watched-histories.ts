@@ -1,6 +1,5 @@
 /** Recorded histories: ones that an event witness looks at after each command, engines restarted in the middle of them, and one of prices alone. */
 import { deepEqual, ok } from 'node:assert/strict';
-import { deserialize } from 'node:v8';
 import fc from 'fast-check';
 import { encodeCommand } from '../../engine/records/encode.js';
 import type { Command } from '../../engine/records/commands.js';
@@ -79,11 +78,6 @@ export function restart(engine: Engine): Engine {
   return createEngine(restored.state, restored.digest);
 }
 
-/** All that a snapshot holds, behind its checksum. */
-function stateIn(snapshot: Buffer): unknown {
-  return deserialize(snapshot.subarray(32));
-}
-
 /** Throws where an engine that was restarted at one of these positions, which ascend, differs from one that was not. */
 export function restartsChangeNothing(commands: readonly Buffer[], positions: readonly number[]): void {
   const whole = replay(createEngine(), commands);
@@ -95,9 +89,7 @@ export function restartsChangeNothing(commands: readonly Buffer[], positions: re
     reached = at;
     const restarted = replay(restart(first), commands.slice(at));
     deepEqual(restarted.digest, whole.digest, `restarted at ${at}`);
-    const after = encodeSnapshot(restarted);
-    // Equal states need not be equal bytes. Where they are, comparing them object by object is for nothing.
-    if (!after.equals(state)) deepEqual(stateIn(after), stateIn(state), `restarted at ${at}: the states differ`);
+    ok(encodeSnapshot(restarted).equals(state), `restarted at ${at}: the states differ`);
   }
 }
 

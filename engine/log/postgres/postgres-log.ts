@@ -7,7 +7,7 @@ import {
   createHandleFailure, readOverlapping, createTail, PAGE_RECORDS, type HandleFailure, type ReadPage, type Tail,
 } from '../tail.js';
 import { BrokenSequence, LogUnavailable, type Log, type LogOptions, type LogRecord, type Stream } from '../log.js';
-import { onceMore, readUntilAborted } from '../reading.js';
+import { onceMore, readingAhead, readUntilAborted } from '../reading.js';
 import { attemptsOf, readPage } from './records.js';
 import { createChannel, type NotifyChannel } from './channel.js';
 import { canPass, clientConfig, createConnection, soleRow, type ConnectionOptions } from './connection.js';
@@ -79,7 +79,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
       const read: ReadPage = (next, previous) => readUntilAborted(
         () => reader.pageAfter(stream, next, previous), ended, canPass,
       );
-      return tails[stream].follow(from, ended, read);
+      return tails[stream].follow(from, ended, readingAhead(read, tails[stream].length));
     },
     async close() {
       closed.abort();

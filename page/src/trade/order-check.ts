@@ -23,6 +23,7 @@ export interface OrderCheck {
 const TYPING_MS = 250;
 /** A book may change twenty times a second. */
 const BOOK_MS = 2_000;
+const FAILED_MS = 3_000;
 const AGAIN_EVERY_MS = 1_500;
 const AGAIN_TIMES = 40;
 const TIMEOUT_MS = 10_000;
@@ -54,7 +55,10 @@ export function createOrderCheck(market: Market): OrderCheck {
       state.value = { kind: 'checked', checked };
       if (checked.accepted) times = 0;
     } catch (error) {
-      if (!mine.signal.aborted) state.value = { kind: 'failed', error };
+      if (mine.signal.aborted) return;
+      state.value = { kind: 'failed', error };
+      // A refusal is an answer; this is a service that starts, or a network that has gone.
+      askIn(FAILED_MS);
     }
     if (times > 0 && !mine.signal.aborted) {
       times -= 1;
