@@ -1,6 +1,6 @@
 /**
  * The Python client on a development stack that is killed: its quick start, every operation once, an order whose answer
- * is lost, a market's whole life, a market maker.
+ * is lost, a market maker, and a market's whole life, which goes on behind all of these and through their kills.
  */
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -13,13 +13,13 @@ import type { ApiChain, ApiConfig } from '../../tools/demo/api.js';
 import { eventsOf, readHistory } from '../support/crash-checks.js';
 import { startTcpProxy, type TcpProxy } from '../support/proxies.js';
 import { extent, isLong } from '../support/extent.js';
-import { PYTHON_CLIENT, runPython, startPython } from '../support/python-client.js';
+import { PYTHON_CLIENT, runPython, startPython, type PythonProgram } from '../support/python-client.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 
 const DISPUTE_WINDOW_S = 5;
-/** How long the market of the whole life is open: for its trade, with a start of the service. */
-const OPEN_S = 45;
+/** How long the market of the whole life is open: for its trade, with a start of the service. Meanwhile, the other tests are made. */
+const OPEN_S = 60;
 /** Of the service under the market maker. */
 const KILLS = extent({ push: 1, long: 6 });
 
@@ -64,21 +64,29 @@ describe('the client in Python, on a stack that is killed', function () {
   this.timeout(300_000);
   let directory: string;
   let service: ServiceProcess;
-  /** The service's address stays while the service does not. */
+  /** The service's address stays while the service does not. The whole life has a proxy of its own: no answer to its orders is lost. */
   let proxy: TcpProxy;
+  let lifeProxy: TcpProxy;
   let url: string;
+  /** One that is open for longer than all tests take. */
+  let market: string;
   const target = { host: '127.0.0.1', port: 0 };
   const [, trader, taker, maker] = developmentAccounts();
+  /** A market's whole life, from the first kill to the last. */
+  let life: PythonProgram | undefined;
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-python-'));
     await chmod(directory, 0o755);
     await start();
-    proxy = await startTcpProxy(target);
+    [proxy, lifeProxy] = [await startTcpProxy(target), await startTcpProxy(target)];
     url = `http://127.0.0.1:${proxy.port}`;
+    const { markets: [first] } = await get('/api/v1/markets?state=open&limit=1') as { markets: { id: string }[] };
+    market = first!.id;
   });
   after(async () => {
-    await proxy.close();
+    life?.child.kill('SIGKILL');
+    await Promise.all([proxy.close(), lifeProxy.close()]);
     await service.stop();
     await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   });
@@ -124,10 +132,19 @@ describe('the client in Python, on a stack that is killed', function () {
     assert.match(output, /^.+\?\nTrue\naccepted 0\n\[10000\]\nTrue\ncancelled\n\d+\nsnapshot\n$/);
   });
 
-  const patiences = [['patience', 120, ''], ['little patience', 0.5, 'unknown True\n']] as const;
-  for (const [patience, resendForS, first] of patiences) {
+  it('begins a market\'s whole life', async () => {
+    const marketId = await openedMarket('Will it rain in Python?', OPEN_S);
+    life = startPython(['examples/whole_life.py', `http://127.0.0.1:${lifeProxy.port}`, marketId], { environment: {
+      SELLER_KEY: Wallet.createRandom().privateKey, BUYER_KEY: Wallet.createRandom().privateKey, TOKEN: await token(),
+    } });
+    await life!.said(/^the seller has 10 YES and 10 NO$/);
+  });
+
+  // The first kill is in the middle of that life's trade, the second one after it.
+  const patiences = [['patience', 120, '', /^the seller has 10/], ['little patience', 0.5, 'unknown True\n', /^the fill is confirmed$/]] as const;
+  for (const [patience, resendForS, first, moment] of patiences) {
     it(`has an order accepted once whose answer is lost in a kill, with the same bytes and ${patience}`, async () => {
-      const { markets: [market] } = await get('/api/v1/markets?state=open&limit=1') as { markets: { id: string }[] };
+      await life!.said(moment);
       let started: Promise<void> | undefined;
       const isOrder = (request: Buffer) => request.toString('latin1').startsWith('POST /api/v1/orders ');
       proxy.fate = (request) => started === undefined && isOrder(request) ? 'lose-reply' : 'pass';
@@ -136,7 +153,7 @@ describe('the client in Python, on a stack that is killed', function () {
         started = start();
       };
       const { code, output } = await runPython(
-        ['-c', PLACING, url, String(resendForS), market!.id], { environment: { KEY: trader!.privateKey } },
+        ['-c', PLACING, url, String(resendForS), market], { environment: { KEY: trader!.privateKey } },
       );
       await started;
       assert.ok(started !== undefined, 'no order came');
@@ -157,28 +174,6 @@ describe('the client in Python, on a stack that is killed', function () {
     assert.equal(code, 0);
   });
 
-  it('takes a market from its opening to the payout', async () => {
-    const marketId = await openedMarket('Will it rain in Python?', OPEN_S);
-    const environment = {
-      SELLER_KEY: Wallet.createRandom().privateKey, BUYER_KEY: Wallet.createRandom().privateKey,
-      TOKEN: await token(),
-    };
-    const program = startPython(['examples/whole_life.py', url, marketId], { environment });
-    for (const moment of [/^the seller has 10 YES and 10 NO$/, /^YES is proposed$/]) {
-      await program.said(moment);
-      await killAndStart();
-    }
-    const { code, output } = await program.ended;
-    const lines = [
-      /the seller has 10000\.000000, the buyer 10000\.000000/, /the seller has 10 YES and 10 NO/,
-      /the seller asks 0\.62: 0x[0-9a-f]{64}/, /the buyer has bought 4 with 1 match/, /the fill is confirmed/,
-      /the market has expired/, /YES is proposed/, /YES has won/, /the seller is paid 6\.000000/,
-      /the buyer is paid 4\.000000/,
-    ];
-    assert.match(output, new RegExp(`^${lines.map(({ source }) => `${source}\\n`).join('')}$`), output);
-    assert.equal(code, 0);
-  });
-
   it(`makes a market, and goes on after ${KILLS === 1 ? 'a kill' : `each of ${KILLS} kills`}`, async () => {
     const marketId = await openedMarket('Will somebody make a market in Python?', 3_600);
     // A single fill need not be paid for: the next quote comes before it fails.
@@ -192,6 +187,8 @@ describe('the client in Python, on a stack that is killed', function () {
     });
     await Promise.all([program.said(/^BUY 5000000 at 490000: /), program.said(/^SELL 5000000 at 510000: /)]);
     let bid = 490_000;
+    // Where the market of the whole life is, too, when the service dies.
+    await life!.said(/^YES is proposed$/);
     for (let kill = 1; kill <= KILLS; kill++) {
       await killAndStart();
       await until('its bid is there', async () => {
@@ -211,5 +208,17 @@ describe('the client in Python, on a stack that is killed', function () {
       const { orders } = await get(`/api/v1/orders?trader=${maker!.address}`) as { orders: unknown[] };
       return orders.length === 0;
     });
+  });
+
+  it('has taken a market from its opening to the payout', async () => {
+    const { code, output } = await life!.ended;
+    const lines = [
+      /the seller has 10000\.000000, the buyer 10000\.000000/, /the seller has 10 YES and 10 NO/,
+      /the seller asks 0\.62: 0x[0-9a-f]{64}/, /the buyer has bought 4 with 1 match/, /the fill is confirmed/,
+      /the market has expired/, /YES is proposed/, /YES has won/, /the seller is paid 6\.000000/,
+      /the buyer is paid 4\.000000/,
+    ];
+    assert.match(output, new RegExp(`^${lines.map(({ source }) => `${source}\\n`).join('')}$`), output);
+    assert.equal(code, 0);
   });
 });

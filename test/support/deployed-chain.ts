@@ -85,6 +85,11 @@ export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], disput
   let snapshot = await rpc('evm_snapshot');
   return {
     ...anvil, ...deployed,
+    /** The chain's time goes on to a second, Unix time, ahead of all other clocks. */
+    async passUntil(second: number): Promise<void> {
+      await rpc('evm_increaseTime', [Math.max(0, second - await deployed.now())]);
+      await rpc('evm_mine');
+    },
     /** Puts the chain back to where it was after the deployment. */
     async reset(): Promise<void> {
       await rpc('evm_revert', [snapshot]);
