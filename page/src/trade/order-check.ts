@@ -28,9 +28,15 @@ const AGAIN_EVERY_MS = 1_500;
 const AGAIN_TIMES = 40;
 const TIMEOUT_MS = 10_000;
 
+type Shown = readonly [fields: TicketFields, permit: OrderPermit | undefined];
+
+function answerTo(market: Market, [fields, permit]: Shown, signal: AbortSignal): Promise<CheckedOrder> {
+  return exchange.peek().check({ ...requestOf(market, fields), ...permit && { permit } }, { signal, timeoutMs: TIMEOUT_MS });
+}
+
 export function createOrderCheck(market: Market): OrderCheck {
   const state = signal<CheckState>({ kind: 'none' });
-  let shown: readonly [fields: TicketFields, permit: OrderPermit | undefined] | undefined;
+  let shown: Shown | undefined;
   let leaving: AbortController | undefined;
   let due: ReturnType<typeof setTimeout> | undefined;
   let dueAt = 0;
@@ -47,10 +53,8 @@ export function createOrderCheck(market: Market): OrderCheck {
     leaving?.abort();
     if (shown === undefined || signer.peek() === undefined) return;
     const mine = leaving = new AbortController();
-    const [fields, permit] = shown;
     try {
-      const checked = await exchange.peek().check(
-        { ...requestOf(market, fields), ...permit && { permit } }, { signal: mine.signal, timeoutMs: TIMEOUT_MS });
+      const checked = await answerTo(market, shown, mine.signal);
       if (mine.signal.aborted) return;
       state.value = { kind: 'checked', checked };
       if (checked.accepted) times = 0;
