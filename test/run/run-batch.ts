@@ -6,8 +6,6 @@ import { total, type Failure, type Part } from './report.js';
 import type { Batch } from './selection.js';
 
 const END_MS = 30_000;
-/** Tests leave little behind: with room for what is new, a tenth less processor time goes into collecting garbage. */
-const NODE_OPTIONS = ['--enable-source-maps', '--min-semi-space-size=32', '--max-semi-space-size=32'];
 
 export interface BatchOptions {
   readonly batch: Batch;
@@ -45,7 +43,7 @@ async function runProcess(name: string, waiting: Iterator<readonly string[]>, {
     count(failure.file || name, { passed: 0, failed: 1 });
     onFailure?.(failure);
   };
-  const child = fork(fileURLToPath(new URL('batch.js', import.meta.url)), args, { env: environment, execArgv: NODE_OPTIONS });
+  const child = fork(fileURLToPath(new URL('batch.js', import.meta.url)), args, { env: environment, execArgv: ['--enable-source-maps'] });
   child.on('message', (message: Message) => {
     switch (message.type) {
       case 'next': {

@@ -1,6 +1,6 @@
 /**
  * An ABI that remembers: ethers hashes the signatures of all functions and events to find one, which took a fifth of a story's time, and codes
- * what processes ask and are told again and again, which took a tenth.
+ * what processes ask and are told again and again.
  */
 import { Interface, type EventFragment, type FunctionFragment, type Result, type TransactionDescription } from 'ethers';
 
