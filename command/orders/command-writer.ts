@@ -3,7 +3,7 @@
  * certainly not written, or whether that is unknown. What is underway is known too: the same request again waits for it
  * instead of adding a record.
  */
-import { BriefMap } from '../../engine/brief-map.js';
+import { BriefMap } from '../../engine/waiting.js';
 import { writerIds } from '../../engine/log/record-ids.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { encodeCommand } from '../../engine/records/encode.js';

@@ -6,7 +6,7 @@
  * A sent entry ends as its batch does; when the result of the batch is unknown, each of its callers gets
  * `outcomeUnknown`. So an acknowledged record is never lost, and a refused record is never written.
  */
-import { BriefMap } from '../brief-map.js';
+import { BriefMap } from '../waiting.js';
 import { LogUnavailable, type Log, type NewRecord, type Stream } from './log.js';
 import { checkRecord, LARGEST_APPEND, type AppendSize } from './appender.js';
 

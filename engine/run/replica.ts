@@ -9,8 +9,7 @@ import { BrokenSequence, LogUnavailable, RecordsLost, type Log } from '../log/lo
 import { createChecker } from './checker.js';
 import { createEngine } from './engine.js';
 import type { Engine, Step } from './stepping.js';
-import { BriefMap } from '../brief-map.js';
-import { retrying, steady } from '../waiting.js';
+import { BriefMap, retrying, steady } from '../waiting.js';
 import { HistoryDiffers } from './history-differs.js';
 import { createRecorder, type Recorder } from './recorder.js';
 import { loadOwnSnapshot } from './own-snapshot.js';

@@ -13,7 +13,7 @@ interface Arrow {
 }
 
 /** How anything starts, waits, keeps going and reports. */
-const GOING = ['engine/waiting', 'engine/brief-map', 'engine/reactor', 'engine/report', 'engine/state-table', 'engine/running-role', 'engine/cannot-start'];
+const GOING = ['engine/waiting', 'engine/reactor', 'engine/report', 'engine/state-table', 'engine/running-role', 'engine/cannot-start'];
 
 /** What everybody outside may take from the engine: its vocabulary, its log and its run loop with the read-only view, never state or books. */
 const ENGINE = ['engine/records/*', 'engine/log/*', 'engine/run/*', ...GOING, 'engine/rules/limits', 'engine/book/uint64'];
@@ -41,7 +41,7 @@ const ARROWS: readonly Arrow[] = [
   },
   { of: 'engine/book', may: ['engine/book/*', 'engine/records/*'], because: 'a book knows orders and nothing of rules or of how it is run' },
   { of: 'engine/rules', may: ['engine/rules/*', 'engine/book/*', 'engine/records/*'], because: 'the rules decide from state and command alone' },
-  { of: 'engine/log', may: ['engine/log/*', 'engine/waiting', 'engine/brief-map', 'engine/report'], because: 'a log keeps bytes and does not know what they mean' },
+  { of: 'engine/log', may: ['engine/log/*', 'engine/waiting', 'engine/report'], because: 'a log keeps bytes and does not know what they mean' },
   { of: 'engine/run', may: ['engine/*'], because: 'the run loop puts the engine together and knows nobody outside' },
 
   { of: 'command/chain', may: ['command/chain/*', 'command/signing/*', 'contracts-abi/*', ...KIT, ...ENGINE], because: 'it reads a chain for all who act on one' },

@@ -1,6 +1,6 @@
 /** A map for values that stay for milliseconds: what it gives, in which order, and that what was taken is gone. */
 import assert from 'node:assert/strict';
-import { BriefMap } from '../../engine/brief-map.js';
+import { BriefMap } from '../../engine/waiting.js';
 
 describe('a map for values that stay for milliseconds', () => {
   it('has what was set until it is taken, once', () => {

@@ -26,9 +26,9 @@ const TEMPLATE = 'exchange_template';
 
 const PREFIX = 'prediction-exchange-test-';
 
-/** A test run need not outlive a power cut, nobody copies its data elsewhere, and no table grows large enough to be vacuumed. */
+/** A test run need not outlive a power cut, and no table grows large enough to be vacuumed. */
 const SETTINGS = {
-  fsync: 'off', full_page_writes: 'off', wal_level: 'minimal', max_wal_senders: '0', autovacuum: 'off', io_method: 'sync',
+  fsync: 'off', full_page_writes: 'off', autovacuum: 'off', io_method: 'sync',
   min_wal_size: '80MB', shared_buffers: '128MB', max_connections: '400',
 };
 
