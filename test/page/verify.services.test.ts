@@ -18,8 +18,8 @@ describe('page: verify', function () {
   before(async () => {
     [exchange, browser] = await Promise.all([exchangeStack(), openBrowser()]);
     await exchange.place(alice, { side: 0, outcome: 0, price: 400_000, size: 10_000_000 });
-    await exchange.place(bob, { side: 1, outcome: 0, price: 400_000, size: 1_000_000 });
-    entries = (await (await fetch(`${exchange.url}/api/v1/events?limit=1000`)).json() as { events: Entry[] }).events;
+    const { position } = await exchange.place(bob, { side: 1, outcome: 0, price: 400_000, size: 1_000_000 });
+    entries = (await exchange.get('/api/v1/events?limit=1000', position) as unknown as { events: Entry[] }).events;
   });
   after(async () => {
     await browser?.close();
