@@ -175,8 +175,6 @@ export class ClientSignals {
       const made = aborter = new AbortController();
       // A client may pipeline any number of requests, and each may listen.
       setMaxListeners(0, made.signal);
-      // One that stays: else each request's first and last listener make and remove a list, and tables that live long (BriefMap).
-      made.signal.addEventListener('abort', () => undefined);
       if (socket.destroyed) made.abort(); else socket.once('close', () => { made.abort(); });
       this.aborters.set(socket, made);
     }
