@@ -94,14 +94,17 @@ const cursor = new Cursor();
 const commandReaders = readersOf(commandSchemas, cursor);
 const eventReaders = readersOf(eventSchemas, cursor);
 
-/** The command in a record's bytes, in the current version. Throws MalformedRecord. */
-export function decodeCommand(data: Uint8Array): Command {
-  return readCommand(data) ?? parseCommand(cursor.text);
+/**
+ * The command in a record's bytes, in the current version. A caller that has the bytes' text passes it, so that they are
+ * not decoded twice. Throws MalformedRecord.
+ */
+export function decodeCommand(data: Uint8Array, text?: string): Command {
+  return readCommand(data, text) ?? parseCommand(cursor.text);
 }
 
 /** A command as our own writers write it, of the current version; undefined for all other bytes. */
-export function readCommand(data: Uint8Array): Command | undefined {
-  if (!cursor.start(data)) return undefined;
+export function readCommand(data: Uint8Array, text?: string): Command | undefined {
+  if (!cursor.start(data, text)) return undefined;
   const command = readNamed(commandReaders, '{"kind":"');
   return command !== undefined && cursor.at === data.length ? command as unknown as Command : undefined;
 }

@@ -39,9 +39,9 @@ export class Cursor {
   at = 0;
 
   /** Goes to the start of a record. Returns false for one that is too long to be read here; its text is there. */
-  start(data: Uint8Array): boolean {
+  start(data: Uint8Array, text = utf8.decode(data)): boolean {
     this.at = 0;
-    this.text = utf8.decode(data);
+    this.text = text;
     if (data.length > LONGEST) return false;
     this.bytes.set(data);
     // What is behind the record, of an earlier one, is never taken for a part of it: no reader passes over a zero byte.
