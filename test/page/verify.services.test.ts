@@ -60,6 +60,9 @@ describe('page: verify', function () {
     const last = entries.at(-1);
     assert.ok(last);
     await serveNode(page, last);
+    await page.goto(`${exchange.url}/#/verify`);
+    // A view that follows nothing of its own knows of the connection, too.
+    await page.locator('[data-status=live]').waitFor();
     assert.equal(await verdictOf(page, NODE_URL), 'verified', await page.locator('main').innerText());
     assert.equal(await page.locator('[data-anchors]').innerText(), '1');
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download as JSON' }).click()]);
