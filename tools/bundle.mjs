@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** What is started as a process or a thread of its own, and imported by nothing. */
 export const PROGRAMS = [
-  'service/main', 'stack/main', 'stack/start-roles', 'projections/thread/worker', 'engine/run/snapshot-worker',
+  'service/main', 'stack/main', 'stack/start-roles', 'projections/thread/worker', 'engine/run/snapshot-worker', 'command/signing/recovery-worker',
   'tools/audit', 'tools/audit/signatures/worker', 'tools/backup', 'tools/demo', 'tools/deploy', 'tools/export', 'tools/market',
   'tools/rebuild', 'tools/token', 'client/src/cli/main',
 ];
