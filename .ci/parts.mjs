@@ -18,7 +18,7 @@ export const ALWAYS = {
   'npm start, npm run demo': '.ci/smoke',
 };
 
-const BUILD = ['package.json', 'package-lock.json', 'tsconfig.json', 'tools/run.mjs'];
+const BUILD = ['package.json', 'package-lock.json', 'tsconfig.json', 'tools/run.mjs', 'tools/bundle.mjs'];
 const STACKS = ['service/process/', 'stack/', 'projections/thread/', '.ci/serving'];
 const COMMAND = ['feed', 'indexer', 'lane', 'orders', 'prices', 'relayer', 'settlement'].map((room) => `command/${room}`);
 const ROLES = ['engine', ...COMMAND, 'projections', 'query'].flatMap((context) => [`${context}/role.ts`, `${context}/role-state.ts`]);

@@ -1,6 +1,6 @@
-// node tools/run.mjs PROGRAM [argument…]: compiles the sources, and builds the page, where one of them has changed since the last build, then runs
-// dist/PROGRAM.js in this process. PROGRAM has no ending; a folder, as tools/, takes the program's name from the
-// next argument. Without PROGRAM this only compiles.
+// node tools/run.mjs PROGRAM [argument…]: compiles the sources, bundles the programs and builds the page, where one of
+// their sources has changed since the last build, then runs dist/PROGRAM.js in this process. PROGRAM has no ending; a
+// folder, as tools/, takes the program's name from the next argument. Without PROGRAM this only compiles.
 import { spawnSync } from 'node:child_process';
 import console from 'node:console';
 import { createHash } from 'node:crypto';
@@ -17,6 +17,13 @@ const PROGRAMS = {
   folders: () => JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')).include,
   say: 'Compiling: this takes some seconds, the first time only.',
   steps: [['typescript7', 'bin/tsc', '--project', root]],
+};
+/** The programs that processes and threads start from. */
+const BUNDLE = {
+  record: join(root, 'dist', 'bundled-from'), fixed: ['package-lock.json', 'tsconfig.json', 'tools/bundle.mjs'], endings: /\.(ts|json)$/,
+  folders: () => ['client/src', 'command', 'contracts-abi', 'engine', 'projections', 'query', 'service', 'stack', 'tools'],
+  say: 'Bundling the programs.',
+  steps: [['vite', 'bin/vite.js', 'build', '--logLevel', 'warn', '--config', join(root, 'tools', 'bundle.mjs')]],
 };
 /** The page has the client in it, and to decide a history again, the pure part of the engine. */
 const PAGE = {
@@ -71,6 +78,7 @@ function chosen([program, name, ...rest]) {
 }
 
 build(PROGRAMS);
+if (existsSync(join(root, 'tools', 'bundle.mjs'))) build(BUNDLE);
 if (existsSync(join(root, 'page'))) build(PAGE);
 const given = process.argv.slice(2);
 if (given.length > 0) {

@@ -15,7 +15,8 @@ import { parseJsonObject, type JsonObject } from '../../engine/records/exact-jso
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
 import type { Exposure } from '../chain/exposure.js';
-import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
+import { normalSignature, recoveryFailures, type Recovery, type SignerRecovery } from '../signing/recover.js';
+import type { RecoveryThread } from '../signing/recovery-thread.js';
 import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed-data.js';
 import { rejectionError, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './order-ports.js';
 import { expiresTooSoon, fieldError, parseOrder, parseTerms, PlaceOrderRequest, tooSoon, type OrderTerms } from './order-request.js';
@@ -67,6 +68,8 @@ export interface PlacingOptions {
   readonly submit?: Submit<PlaceOrder>;
   /** Orders that come before it may change its book: only the engine can tell then whether it would match. */
   readonly followsOthers?: boolean;
+  /** Recovers the signer, perhaps later. */
+  readonly recover?: RecoveryThread['recover'] | undefined;
   /** Called when the order begins to wait for another request with its nonce, and when it has waited. */
   readonly waits?: () => void;
   readonly resumes?: () => void;
@@ -85,7 +88,9 @@ export function createOrderPlacing(parts: PlaceOrderParts): OrderPlacing {
     const domain = domainOfMarket(parts, order.marketId);
     if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'names it' }]);
     const digest = domain.orderDigest(order);
-    const signature = checkSignature(parts.recovery, { domain, digest, trader: order.trader, given: request['signature'] });
+    const signed = { domain, digest, trader: order.trader, given: request['signature'] };
+    const { recover } = options;
+    const signature = recover === undefined ? checkSignature(parts.recovery, signed) : await signatureLater(recover, signed);
     const orderHash = toHex(digest);
     const command: PlaceOrder = { kind: 'PlaceOrder', v: 2, at, orderHash, ...order, signature };
     const { chainId } = domain.domain;
@@ -251,12 +256,24 @@ interface SignatureCheck {
 }
 
 /** The signature in the form of records. Throws `invalid_signature` with all that a client needs to find its mistake. */
-export function checkSignature(recovery: SignerRecovery, { domain: { domain }, digest, trader, given }: SignatureCheck): string {
+export function checkSignature(recovery: SignerRecovery, check: SignatureCheck): string {
+  const bytes = givenSignature(check);
+  return signatureBy(recovery.recover(check.digest, bytes), bytes, check);
+}
+
+/** The same, where the signer may be recovered later. */
+async function signatureLater(recover: RecoveryThread['recover'], check: SignatureCheck): Promise<string> {
+  const bytes = givenSignature(check);
+  return signatureBy(await recover(check.digest, bytes), bytes, check);
+}
+
+function givenSignature({ domain: { domain }, digest, given }: SignatureCheck): Uint8Array {
   const bytes = signatureBytes(given);
-  if (bytes === undefined) {
-    throw fieldError('invalid_signature', '/signature', 'is 65 bytes: 0x and 130 hex digits', { digest: toHex(digest), recoveredSigner: null, domain });
-  }
-  const recovered = recovery.recover(digest, bytes);
+  if (bytes !== undefined) return bytes;
+  throw fieldError('invalid_signature', '/signature', 'is 65 bytes: 0x and 130 hex digits', { digest: toHex(digest), recoveredSigner: null, domain });
+}
+
+function signatureBy(recovered: Recovery, bytes: Uint8Array, { domain: { domain }, digest, trader }: SignatureCheck): string {
   if (recovered.ok && recovered.signer === trader) return normalSignature(bytes);
   const fault = recovered.ok ? `is by ${recovered.signer}, not by the trader ${trader}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
   throw fieldError('invalid_signature', '/signature', fault, {

@@ -8,6 +8,7 @@ import { parseJsonObject, type JsonObject } from '../../engine/records/exact-jso
 import * as example from '../../service/api/examples.js';
 import { problemExample, problems } from '../../service/api/problems.js';
 import { refuseUnknown } from '../../service/api/request-fields.js';
+import type { RecoveryThread } from '../signing/recovery-thread.js';
 import type { Submitted } from './order-ports.js';
 import { refusal, Results, type SignedRequestHandler } from './cancel-orders.js';
 import type { CommandWriter, Written } from './command-writer.js';
@@ -20,13 +21,15 @@ export const MAX_BATCH_ORDERS = 15;
 export interface PlaceOrdersParts {
   readonly placing: OrderPlacing;
   readonly submitAll: CommandWriter['submitAll'];
+  /** Recovers the signers of a batch together; absent: one after the other, as of single orders. */
+  readonly recover?: RecoveryThread['recover'] | undefined;
   /** Told of each order's result: `accepted`, or the code of its refusal. */
   readonly counted: (result: string) => void;
   /** Logs an unexpected error. Returns the id under which it is logged. */
   readonly failed: (error: unknown, what: string) => string;
 }
 
-export function createPlaceOrders({ placing, submitAll, counted, failed }: PlaceOrdersParts): SignedRequestHandler {
+export function createPlaceOrders({ placing, submitAll, recover, counted, failed }: PlaceOrdersParts): SignedRequestHandler {
   return async (body, signal) => {
     const requests = ordersIn(body);
     const append = createCommonAppend(requests.length, (commands) => submitAll(commands, signal));
@@ -36,7 +39,7 @@ export function createPlaceOrders({ placing, submitAll, counted, failed }: Place
       const item = append.item(i);
       const followsOthers = marketIds.indexOf(marketIds[i]) < i;
       try {
-        const { body: answered, position: at = -1 } = await placeOne(placing, request, { ...item, followsOthers, signal });
+        const { body: answered, position: at = -1 } = await placeOne(placing, request, { ...item, recover, followsOthers, signal });
         position = Math.max(position, at);
         counted('accepted');
         return `{"status":200,"body":${answered}}`;

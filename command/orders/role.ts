@@ -13,6 +13,7 @@ import type { Exposure } from '../chain/exposure.js';
 import { createExposures } from '../chain/exposures.js';
 import { createHoldingsReader } from '../chain/holdings.js';
 import type { SignerRecovery } from '../signing/recover.js';
+import type { RecoveryThread } from '../signing/recovery-thread.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
 import { createAccount, type AccountParts } from './account.js';
 import { createCancelAfter } from './cancel-after.js';
@@ -50,6 +51,8 @@ export interface ApiPorts {
   /** The signing domains of orders by chain id. */
   readonly domains: ReadonlyMap<number, PreparedDomain>;
   readonly recovery: SignerRecovery;
+  /** For the signers of batches; absent: `recovery` recovers them, too. */
+  readonly recoveryThread?: RecoveryThread;
   readonly clock: Pick<Clock, 'now'>;
   /** Throws RequestError while no such command may be stamped or written. */
   readonly admit: Admit;
@@ -83,7 +86,7 @@ export interface OrderMetrics {
 
 export const api: Role<ApiPorts, ServingRole> = {
   async start(ports) {
-    const { log, metrics, writerId, domains, chains, recovery, reads, replica, replicaState, admit, plannedHalts, limits } = ports;
+    const { log, metrics, writerId, domains, chains, recovery, recoveryThread, reads, replica, replicaState, admit, plannedHalts, limits } = ports;
     const { view, outcomeOf } = replica;
     const now = () => ports.clock.now();
     const admitOrders = unlessHalted(admit, { plannedHalts, now });
@@ -103,7 +106,9 @@ export const api: Role<ApiPorts, ServingRole> = {
     const placing = createOrderPlacing(parts);
     const cancelOrder = createCancelOrder({ auth: ports.cancelAuth, domainOf, recovery, submit, findOrder, now });
     const signed = { view, auth: ports.cancelAuth, domains, recovery, submit, findOrder, originalOutcome: outcomeOf, caughtUp, now };
-    const placeOrders = createPlaceOrders({ placing, submitAll, counted: (result) => { metrics.order(result); }, failed: ports.failed });
+    const placeOrders = createPlaceOrders({
+      placing, submitAll, recover: recoveryThread?.recover, counted: (result) => { metrics.order(result); }, failed: ports.failed,
+    });
     const syncPosition = createPositionSync({ view, reads, chains, submit, now, watch: ports.watch });
     const orders = countedOrders(metrics, {
       placeOrder: admitted(admitOrders, 'order', createPlaceOrder(placing)), cancelOrder: admitted(admit, 'other', cancelOrder),
@@ -127,7 +132,10 @@ export const api: Role<ApiPorts, ServingRole> = {
         replicaState, reading(queueState, () => [{ queued: commits.queued() }]),
         reading(recoveryState, () => [{ backend: recovery.backend }]),
       ],
-      stop: () => commits.drain(),
+      async stop() {
+        await commits.drain();
+        await recoveryThread?.stop();
+      },
     };
   },
 };

@@ -15,6 +15,7 @@ import { openStore } from '../../command/settlement/postgres-store.js';
 import { marketsAhead } from '../../command/quick/terms.js';
 import { MAX_QUEUED_ORDERS } from '../../command/orders/role-state.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
+import { createRecoveryThread } from '../../command/signing/recovery-thread.js';
 import { SUBMISSIONS } from '../../command/submissions.js';
 import type { Report } from '../../engine/report.js';
 import type { RunningRole } from '../../engine/running-role.js';
@@ -112,8 +113,9 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRo
     const { config } = parts;
     const replica = await parts.replica();
     const db = await parts.readModels();
+    const recovery = await createSignerRecovery(parts.keccak256);
     const started = await api.start({
-      ...parts, replica, recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit,
+      ...parts, replica, recovery, recoveryThread: createRecoveryThread(recovery, reportTo(parts.logger)), admit: parts.conditions.admit,
       limits: { ...config, maxQueuedOrders: MAX_QUEUED_ORDERS }, cancelAuth: config.cancelAuth, plannedHalts: config.plannedHalts,
       reads: orderReadsIn(db),
       failed: requestObserver(parts.metrics, parts.logger).failed,

@@ -31,7 +31,8 @@ async function singly(bodies: readonly unknown[], prepare: (stack: OrderWorld) =
   return results;
 }
 
-describe('a batch of orders', () => {
+for (const recoversLater of [false, true]) describe(`a batch of orders whose signers are recovered ${recoversLater ? 'later' : 'at once'}`, () => {
+  const batchWorld = () => orderWorld({ recoversLater });
   const prepare = async (stack: OrderWorld) => stack.place(await signedBody({ side: 1, size: 30, price: 600_000 }, bob));
 
   it('is answered item by item as single requests would be, whatever is wrong with the others, in one append', async () => {
@@ -39,10 +40,10 @@ describe('a batch of orders', () => {
     const bodies = [
       good, await signed({ nonce: 2, size: 10, price: 0 }), 7, null, [], {}, await signed({ nonce: 3, size: 5 }, { timeInForce: 'FAK' }),
       await signed({ nonce: 4, size: 500 }, { timeInForce: 'FOK' }), await signed({ nonce: 5 }, { postOnly: true }), { ...good, extra: 1 },
-      { ...good, signature: '0x12' }, await signed({ nonce: 6, marketId: `0x${'5'.repeat(64)}` }), await signed({ nonce: 7, size: 40 }),
+      { ...good, signature: '0x12' }, { ...await signed({ nonce: 9 }), signature: good['signature'] }, await signed({ nonce: 6, marketId: `0x${'5'.repeat(64)}` }), await signed({ nonce: 7, size: 40 }),
       await signed({ nonce: 8, expiration: 5 }),
     ];
-    const stack = await orderWorld();
+    const stack = await batchWorld();
     await prepare(stack);
     assert.deepEqual(resultsIn(await stack.requests.placeOrders(bodyOf({ orders: bodies }))), await singly(bodies, prepare));
     assert.deepEqual(stack.appends, [1, 5]);
@@ -50,7 +51,7 @@ describe('a batch of orders', () => {
 
   it('tells the log position by which all accepted orders are in the history, and none where none is', async () => {
     const orders = await Promise.all([1, 2, 3].map((nonce) => signed({ nonce, size: 10 })));
-    const stack = await orderWorld();
+    const stack = await batchWorld();
     const { position: before = NaN } = await prepare(stack);
     const { position } = await stack.requests.placeOrders(bodyOf({ orders: [orders[0], await signed({ nonce: 9, price: 0 }), orders[1]] }));
     assert.equal(position, before + 2);
@@ -61,7 +62,7 @@ describe('a batch of orders', () => {
 
   it('with the same order twice gives the second the answer of a repeat', async () => {
     const order = await signed({ nonce: 1, size: 10 });
-    const stack = await orderWorld();
+    const stack = await batchWorld();
     const results = resultsIn(await stack.requests.placeOrders(bodyOf({ orders: [order, order, order] })));
     assert.deepEqual(results, await singly([order, order, order], () => Promise.resolve()));
     assert.deepEqual([stack.appends, results.map(({ body }) => body['orderStatus'])], [[1], [undefined, 'open', 'open']]);
@@ -72,14 +73,14 @@ describe('a batch of orders', () => {
     const unfilled = await signed({ nonce: 2, size: 10 }, { timeInForce: 'FOK' });
     const instead = await signed({ nonce: 2, size: 20 });
     const orders = [first, second, unfilled, instead];
-    const stack = await orderWorld();
+    const stack = await batchWorld();
     const results = resultsIn(await stack.requests.placeOrders(bodyOf({ orders })));
     assert.deepEqual(results, await singly(orders, () => Promise.resolve()));
     assert.deepEqual([results.map(({ status }) => status), stack.appends], [[200, 409, 409, 200], [2, 1]]);
   });
 
   it('is matched in the order of the request', async () => {
-    const stack = await orderWorld();
+    const stack = await batchWorld();
     await prepare(stack);
     const orders = [await signed({ nonce: 1, size: 20 }), await signed({ nonce: 2, size: 20 }), await signed({ nonce: 3, size: 20 })];
     const results = resultsIn(await stack.requests.placeOrders(bodyOf({ orders })));
@@ -88,7 +89,7 @@ describe('a batch of orders', () => {
   });
 
   it('does not wait for ever on another batch that has the same nonces in the other order', async () => {
-    const stack = await orderWorld();
+    const stack = await batchWorld();
     const [a, b] = [await signed({ nonce: 1, size: 10 }), await signed({ nonce: 2, size: 10 })];
     const both = await Promise.all([[a, b], [b, a]].map((orders) => stack.requests.placeOrders(bodyOf({ orders }))));
     assert.deepEqual(both.map((answer) => resultsIn(answer).map(({ status }) => status)), [[200, 200], [200, 200]]);
@@ -96,14 +97,14 @@ describe('a batch of orders', () => {
   });
 
   it('has the permit of each order', async () => {
-    const stack = await orderWorld();
+    const stack = await batchWorld();
     const permitSignature = { nonce: 0, value: '1', deadline: 4_000_000_000, v: 27, r: `0x${'1'.repeat(64)}`, s: `0x${'2'.repeat(64)}` };
     await stack.requests.placeOrders(bodyOf({ orders: [{ ...await signed({ nonce: 1 }), permitSignature }, await signed({ nonce: 2 })] }));
     assert.deepEqual(stack.commands.slice(-2).map((command) => 'permit' in command), [true, false]);
   });
 
   it('is refused as a whole where it is not a list of 1 to 15', async () => {
-    const stack = await orderWorld();
+    const stack = await batchWorld();
     const one = await signed();
     for (const orders of [[], Array.from({ length: 16 }, () => one), {}, undefined, 'all']) {
       await refused(stack.requests.placeOrders(bodyOf({ orders })), 'invalid_request', ['/orders']);

@@ -1,5 +1,6 @@
 /** The role `api` over a bare engine: signed bodies in, answers out. Tests move its clock, its log, its engine and its read models by hand. */
 import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
 import { Wallet, id } from 'ethers';
 import { openChain } from '../../command/chain/chain-access.js';
 import type { Chain } from '../../command/chain/chain.js';
@@ -70,7 +71,15 @@ interface OrderWorldParts {
   run(command: Command): CommandOutcome;
 }
 
-export async function orderWorld({ minSize = 1, maxOpenOrders = 5_000 } = {}) {
+/** What a world begins with. */
+interface OrderWorldOptions {
+  readonly minSize?: number;
+  readonly maxOpenOrders?: number;
+  /** Present: the signers of batches are recovered in a later turn of the event loop, as by a thread. */
+  readonly recoversLater?: boolean;
+}
+
+export async function orderWorld(options: OrderWorldOptions = {}) {
   const engine = createEngine();
   const [commands, outcomes]: [Command[], CommandOutcome[]] = [[], []];
   const world: OrderWorldParts = {
@@ -88,17 +97,20 @@ export async function orderWorld({ minSize = 1, maxOpenOrders = 5_000 } = {}) {
       at: START_MS - 1_000, marketId: market, contractAddress: market.slice(0, 42), expiration: START_S + 86_400, chainId: domain.chainId,
     }));
   }
-  const ports = await portsOf(world, minSize, maxOpenOrders);
+  const ports = await portsOf(world, options);
   const [{ place, check, cancel, ...requests }, { cancel: cancelOpen, ...open }] = [await endpointsOf(ports, 'required'), await endpointsOf(ports, 'open')];
   // `requests` are those about several orders, or all of them; `open`: as with CANCEL_AUTH=open.
   return Object.assign(world, { place, check, cancel, cancelOpen, requests, open });
 }
 
 /** The log and the replica are the world's engine; the chain's node is asked nothing. */
-async function portsOf(world: OrderWorldParts, minOrderSize: number, maxOpenOrders: number): Promise<Omit<ApiPorts, 'cancelAuth'>> {
+async function portsOf(
+  world: OrderWorldParts, { minSize: minOrderSize = 1, maxOpenOrders = 5_000, recoversLater = false }: OrderWorldOptions,
+): Promise<Omit<ApiPorts, 'cancelAuth'>> {
   const { engine, outcomes, behind } = world;
   const { chainId } = domain;
   const keccak256 = await createKeccak256();
+  const recovery = await createSignerRecovery(keccak256);
   const chain: Chain = {
     chainId, name: 'Test chain', testnet: true, confirmations: 0, startBlock: 0, contracts: madeUpContracts('c'), domainName: domain.name,
     exposureCheck: false, minOrderSize,
@@ -127,7 +139,8 @@ async function portsOf(world: OrderWorldParts, minOrderSize: number, maxOpenOrde
     reads: { ...QUIET.reads, order: (hash) => Promise.resolve(world.readModel.get(hash)) },
     chains: new Map([[chainId, { ...access, begin: () => Promise.resolve(), permitDigest: () => world.permitDigest }]]),
     exposures: { get: () => world.exposure }, watch: () => assert.fail('nobody watches the chain'),
-    domains: new Map([[chainId, prepareDomain(keccak256, domain)]]), recovery: await createSignerRecovery(keccak256),
+    domains: new Map([[chainId, prepareDomain(keccak256, domain)]]), recovery,
+    ...recoversLater && { recoveryThread: { recover: (...signed) => setImmediate(recovery.recover(...signed)), stop: () => Promise.resolve() } },
   };
 }
 
