@@ -1,5 +1,6 @@
 /** How Vite builds the page: one document, and scripts and styles whose names carry a hash, into dist/site/. */
 import type { UserConfig } from 'vite';
+import { compiledRecords } from './compiled-records.js';
 
 export default {
   base: './',
@@ -14,6 +15,6 @@ export default {
     manifest: 'manifest.json',
     reportCompressedSize: false,
   },
-  worker: { format: 'es' },
+  worker: { format: 'es', plugins: () => [compiledRecords] },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 } satisfies UserConfig;

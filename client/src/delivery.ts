@@ -45,7 +45,10 @@ export async function read(delivery: Delivery, request: ApiRequest, options: Cal
 /** How an answer of success is taken. */
 export interface Taking<T> {
   readonly result: (answer: Delivered) => T;
-  /** An answer of several results of which some may pass is not: then the request is sent again. */
+  /**
+   * An answer of several results of which some may pass is not: then the request is sent again. So it is where this
+   * throws TransportError, for an answer that cannot be the exchange's.
+   */
   readonly isFinal?: (answer: ApiAnswer) => boolean;
 }
 
@@ -64,13 +67,16 @@ export async function deliver<T>(
   const unknown = (cause: unknown) => new OutcomeUnknown(request, ask, cause);
   for (;;) {
     let result: ApiAnswer | ExchangeError;
+    let isEnough = true;
     try {
       result = await attempts.next(request);
+      if (!(result instanceof Error)) isEnough = isFinal(result);
     } catch (error) {
-      throw unknown(error);
+      if (!(error instanceof TransportError)) throw unknown(error);
+      result = error;
     }
     if (!(result instanceof Error)) {
-      const goesOn = !isFinal(result) && await attempts.waitAfter(undefined).catch(() => false);
+      const goesOn = !isEnough && await attempts.waitAfter(undefined).catch(() => false);
       if (!goesOn) return take({ ...result, wasUnsure });
       continue;
     }

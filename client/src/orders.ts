@@ -2,12 +2,14 @@
 import type { CheckedOrder, PlacedOrder } from './answers.js';
 import { hexOf, oneOf, unitsWithin, wholeNumber } from './arguments.js';
 import type { Delivered } from './delivery.js';
-import { BadArgument, OutcomeUnknown, Refusal, type CallOptions, type SentRequest } from './errors.js';
+import {
+  BadArgument, OutcomeUnknown, Refusal, TransportError, type CallOptions, type SentRequest,
+} from './errors.js';
 import { writeJson } from './exact-json.js';
 import type { NonceSource } from './nonces.js';
 import { isReplay, marketIdOf, positionIn, type MarketReference, type Session } from './session.js';
 import type { Signing } from './signing.js';
-import type { ApiAnswer } from './transport.js';
+import { isObject, listIn, type ApiAnswer } from './transport.js';
 import { read } from './delivery.js';
 import { Outcome, Side, type Amount, type Hex } from './vocabulary.js';
 
@@ -120,8 +122,8 @@ export class Orders {
     for (const order of orders) signed.push(await this.signed(order, options));
     const request = postOf('/api/v1/orders/batch', { orders: signed.map(bodyOf) });
     return this.session.send(request, {
-      isFinal: (answer) => resultsOf(answer).every(({ status }) => status < 500 && status !== 429),
-      result: (answer) => resultsOf(answer).map((result, i) => (
+      isFinal: (answer) => resultsOf(answer, signed.length).every(({ status }) => status < 500 && status !== 429),
+      result: (answer) => resultsOf(answer, signed.length).map((result, i) => (
         this.batchResult(signed[i] as SignedOrder, result, answer))),
     }, options);
   }
@@ -173,8 +175,11 @@ export interface SingleResult {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export function resultsOf({ body }: Pick<ApiAnswer, 'body'>): readonly SingleResult[] {
-  return (body as { readonly results: readonly SingleResult[] }).results;
+/** The results of so many orders. Throws TransportError for an answer that has not as many. */
+export function resultsOf(answer: ApiAnswer, count: number): readonly SingleResult[] {
+  const results = listIn<Partial<SingleResult> | null>(answer, 'results');
+  if (results.length === count && results.every((each) => isObject(each?.body))) return results as SingleResult[];
+  throw new TransportError(`${count} orders were answered with other results`, { status: answer.status });
 }
 
 export const JSON_TYPE = { 'Content-Type': 'application/json' } as const;

@@ -1,6 +1,7 @@
 /** Lists that come page by page, as iterators: what comes meanwhile neither repeats an entry nor hides one. */
 import type { CallOptions } from './errors.js';
 import type { Query, Session } from './session.js';
+import { listIn } from './transport.js';
 
 /** The entries of a list, one after the other; the next page is asked for when it is needed. */
 export interface Pages<T> extends AsyncIterable<T> {
@@ -18,24 +19,24 @@ export interface PageOptions extends CallOptions {
 /** Every list takes so many at least. */
 const PAGE_SIZE = 100;
 
-export interface ListParts<T> {
+export interface ListParts {
   readonly path: string;
   readonly query?: Query | undefined;
-  /** The entries of a page. */
-  readonly entriesOf: (body: Readonly<Record<string, unknown>>) => readonly T[];
+  /** The name of the entries in an answer. */
+  readonly key: string;
 }
 
 /** A list with `limit`, `cursor` and `nextCursor`. */
 export function pagesOf<T>(
-  session: Session, { path, query = {}, entriesOf }: ListParts<T>, options: PageOptions = {},
+  session: Session, { path, query = {}, key }: ListParts, options: PageOptions = {},
 ): Pages<T> {
   const { pageSize: limit = PAGE_SIZE, ...call } = options;
   return pagesBy(async function* () {
     for (let cursor: string | undefined; ;) {
-      const body = await session.get<Readonly<Record<string, unknown>>>(path, { ...query, limit, cursor }, call);
-      const entries = entriesOf(body);
+      const answer = await session.ask(path, { ...query, limit, cursor }, call);
+      const entries = listIn<T>(answer, key);
       if (entries.length > 0) yield entries;
-      cursor = body['nextCursor'] as string | undefined;
+      cursor = (answer.body as { readonly nextCursor?: string }).nextCursor;
       if (cursor === undefined) return;
     }
   });

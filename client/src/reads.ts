@@ -10,6 +10,7 @@ import type { CallOptions } from './errors.js';
 import { postOf } from './orders.js';
 import { pagesBy, pagesOf, type PageOptions, type Pages } from './pages.js';
 import { marketIdOf, positionOf, type MarketReference, type OnChain, type Query, type Session } from './session.js';
+import { listIn } from './transport.js';
 import type { Hex, Outcome } from './vocabulary.js';
 
 export interface MarketFilter {
@@ -161,7 +162,7 @@ function priceReads(session: Session) {
     /** The prices of the last twenty minutes. */
     prices: async (asset: string, options?: CallOptions) => {
       const path = `/prices/${encodeURIComponent(asset)}/history`;
-      return (await get<{ readonly history: readonly PriceRecord[] }>(path, {}, options)).history;
+      return listIn<PriceRecord>(await session.ask(`/api/v1${path}`, {}, options), 'history');
     },
     priceCandles: (asset: string, filter: Omit<CandleFilter, 'outcome'> = {}, options?: PageOptions) => (
       list<PriceCandle>(`/prices/${encodeURIComponent(asset)}/candles`, 'candles', { ...filter }, options)),
@@ -176,7 +177,7 @@ function historyOf(
   return pagesBy(async function* () {
     for (let next = from; ;) {
       const answer = await session.ask('/api/v1/events', { ...filter, from: next, limit }, call);
-      const { events, next: after } = answer.body as HistoryPage;
+      const [events, { next: after }] = [listIn<HistoryEntry>(answer, 'events'), answer.body as HistoryPage];
       if (events.length > 0) yield events;
       // With a filter, pages may be empty before the end.
       if (after > (positionOf(answer) ?? -1)) return;
@@ -190,7 +191,7 @@ function requestsOf(session: Session) {
   const get = <T>(path: string, query: Query, options: CallOptions | undefined) => (
     session.get<T>(`/api/v1${path}`, query, options));
   const list = <T>(path: string, key: string, query: Query, options: PageOptions | undefined): Pages<T> => (
-    pagesOf<T>(session, { path: `/api/v1${path}`, query, entriesOf: (body) => body[key] as readonly T[] }, options));
+    pagesOf<T>(session, { path: `/api/v1${path}`, query, key }, options));
   const chainIdOf = async (chainId: number | undefined, options: CallOptions | undefined) => (
     (await session.chain(chainId, options)).chainId);
   return {

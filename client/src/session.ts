@@ -4,7 +4,7 @@
  */
 import { BadArgument, ExchangeError, type CallOptions, type SentRequest } from './errors.js';
 import { deliver, read, type Delivered, type Delivery, type Taking } from './delivery.js';
-import type { ApiAnswer } from './transport.js';
+import { listIn, type ApiAnswer } from './transport.js';
 import type { Hex } from './vocabulary.js';
 import { unlessAborted } from './waiting.js';
 import type { Configuration, ChainConfiguration, Market } from './answers.js';
@@ -108,7 +108,7 @@ export class Session {
 
   private async askConfig(options: CallOptions): Promise<Configuration> {
     const answer = await read(this.delivery, { method: 'GET', path: '/api/v1/config' }, options);
-    const config = answer.body as Configuration;
+    const config = { ...answer.body as Configuration, chains: listIn<ChainConfiguration>(answer, 'chains') };
     this.aheadMs = config.serverTime * 1_000 - Date.now();
     return config;
   }

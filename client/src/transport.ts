@@ -58,6 +58,13 @@ export function retryAfterOf(header: string | null, now = Date.now()): number | 
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
+/** A list of an answer. Throws TransportError where it has none: then it is not the exchange's, whatever its type says. */
+export function listIn<T>({ status, body }: Pick<ApiAnswer, 'status' | 'body'>, name: string): T[] {
+  const list = isObject(body) ? body[name] : undefined;
+  if (Array.isArray(list)) return list as T[];
+  throw new TransportError(`an answer has no list \`${name}\`, so it is not the exchange's`, { status });
+}
+
 function jsonOf(headers: Headers, text: string): unknown {
   const type = headers.get('Content-Type') ?? '';
   if (!/^application\/(problem\+)?json\b/.test(type)) throw new Error(`its type is ${JSON.stringify(type)}`);
@@ -72,6 +79,6 @@ function textOf(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message || error.cause.name}` : error.message;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -9,7 +9,8 @@ import { encodeCommand } from '../../engine/records/encode.js';
 import type { OpenMarket } from '../../engine/records/commands.js';
 import { Address, Category, record } from '../../engine/records/fields.js';
 import { Type, type Static } from '../../engine/records/schema-types.js';
-import { compileSchema, explain } from '../../engine/records/schema.js';
+import { explain } from '../../engine/records/explain.js';
+import { compileSchema } from '../../engine/records/schema.js';
 import type { Keccak256 } from '../signing/typed-data.js';
 import builtIn from './catalogue.json' with { type: 'json' };
 

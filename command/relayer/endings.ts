@@ -59,8 +59,13 @@ export async function judge(
   // a reorganisation.
   const blocks = { from: Math.max(Math.min(fromBlock, to) - parts.confirmations, to - MAX_BLOCKS, 0), to };
   const results = await Promise.all(goals.map(async (goal, i) => {
-    const counts = async (block: number) => (
-      block >= fromBlock || (block > oldestState && await usesUp({ goal, nonce: nonces[i]?.[1], block }, parts)));
+    const nonce = nonces[i]?.[1];
+    // The owner may have moved the same amount by another transaction, and the message before in the very block at
+    // which this one was taken. A redemption is also judged by what is left.
+    const needsNonce = nonce !== undefined && (goal.kind === 'split' || goal.kind === 'merge');
+    const counts = async (block: number) => block > oldestState && (needsNonce || block < fromBlock)
+      ? usesUp({ goal, nonce, block }, parts)
+      : block >= fromBlock;
     return reached[i] === true || await wasReached(goal, { ...parts, blocks, stateAt, counts })
       ? { succeeded: true }
       : failed(why);

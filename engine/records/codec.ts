@@ -5,12 +5,13 @@
  * reads them exactly. A record that does not match its schema is never written, and is never skipped when read.
  */
 import type { ValidateFunction } from 'ajv';
+import { functionOf, validatorOf, type FunctionCode } from './compiled.js';
 import { commandSchemas, type Command } from './commands.js';
 import { eventSchemas, MarketOpenedV1, type Event } from './events.js';
+import { explain } from './explain.js';
 import { toHex } from './hex.js';
 import { Cursor, readersOf, type JsonFields, type RecordReader } from './reader.js';
 import type { TSchema } from './schema-types.js';
-import { compileSchema, explain } from './schema.js';
 
 /** This program cannot use the record: the shape is wrong, or the kind or version is unknown. */
 export class MalformedRecord extends Error {
@@ -64,7 +65,7 @@ export function shapes(
   return new Map(Object.entries(schemas).map(([name, schema]) => {
     const version = (schema as unknown as { properties: { v: { const: number } } }).properties.v.const;
     let validate: ValidateFunction | undefined;
-    return [name, { version, validate: () => validate ??= compileSchema(schema), upcasts: chains[name] ?? {} }];
+    return [name, { version, validate: () => validate ??= validatorOf(schema), upcasts: chains[name] ?? {} }];
   }));
 }
 
@@ -94,14 +95,17 @@ const cursor = new Cursor();
 const commandReaders = readersOf(commandSchemas, cursor);
 const eventReaders = readersOf(eventSchemas, cursor);
 
-/** The command in a record's bytes, in the current version. Throws MalformedRecord. */
-export function decodeCommand(data: Uint8Array): Command {
-  return readCommand(data) ?? parseCommand(cursor.text);
+/**
+ * The command in a record's bytes, in the current version. A caller that has the bytes' text passes it, so that they are
+ * not decoded twice. Throws MalformedRecord.
+ */
+export function decodeCommand(data: Uint8Array, text?: string): Command {
+  return readCommand(data, text) ?? parseCommand(cursor.text);
 }
 
 /** A command as our own writers write it, of the current version; undefined for all other bytes. */
-export function readCommand(data: Uint8Array): Command | undefined {
-  if (!cursor.start(data)) return undefined;
+export function readCommand(data: Uint8Array, text?: string): Command | undefined {
+  if (!cursor.start(data, text)) return undefined;
   const command = readNamed(commandReaders, '{"kind":"');
   return command !== undefined && cursor.at === data.length ? command as unknown as Command : undefined;
 }
@@ -218,6 +222,11 @@ function writerOf(event: Event): Writer {
  * fields.
  */
 export function compileWriter(schema: TSchema): Writer {
+  return functionOf(schema, 'write', writerCode(schema)) as Writer;
+}
+
+/** The code of the schema's writer. Throws as `compileWriter` does. */
+export function writerCode(schema: TSchema): FunctionCode {
   const { properties, required } = schema as unknown as { properties: Record<string, PropertySchema>; required?: readonly string[] };
   const fields = Object.entries(properties);
   if (fields.length !== required?.length) throw new Error('an event type must have no optional fields: all its events have the same keys');
@@ -225,7 +234,7 @@ export function compileWriter(schema: TSchema): Writer {
     const key = `${i === 0 ? '{' : ','}${JSON.stringify(name)}:`;
     return `${JSON.stringify(key)}+${expressionOf(property, `e.${name}`)}`;
   });
-  return new Function('e', `return ${parts.join('+')}+"}"`) as Writer;
+  return { parameters: ['e'], body: `return ${parts.join('+')}+"}"` };
 }
 
 /**

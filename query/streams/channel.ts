@@ -1,5 +1,5 @@
 /** The names of the streams' channels: `book:{marketId}`, `trades:{marketId}`, `orders:{address}`, `prices:{asset}` and `markets`. */
-import { RequestError } from '../../engine/records/errors.js';
+import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import * as kind from '../../service/api/request-fields.js';
 
 /** The most channels of one connection. */
@@ -32,23 +32,32 @@ function channelOf(text: string): Channel {
   const value = rest.join(':');
   switch (form) {
     case 'book': case 'trades': {
-      const marketId = kind.valueOf('channels', kind.marketId, value);
+      const marketId = valueIn(text, kind.marketId, value);
       return { kind: form, name: `${form}:${marketId}`, marketId };
     }
     case 'orders': {
-      const trader = kind.valueOf('channels', kind.address, value);
+      const trader = valueIn(text, kind.address, value);
       return { kind: form, name: `orders:${trader}`, trader };
     }
     case 'prices': {
-      const asset = kind.valueOf('channels', kind.asset, value);
+      const asset = valueIn(text, kind.asset, value);
       return { kind: form, name: `prices:${asset}`, asset };
     }
     default:
       if (text === 'markets') return { kind: text, name: text };
-      throw refused(`has ${JSON.stringify(text.slice(0, 100))}, which is not a channel: a channel is ${FORMS}`);
+      throw refused(`has ${shown(text)}, which is not a channel: a channel is ${FORMS}`);
   }
 }
 
-function refused(message: string): RequestError {
-  return new RequestError('invalid_request', '', [{ field: '/channels', message }]);
+/** What follows the colon. Throws RequestError, which names the channel: there may be fifty. */
+function valueIn<T>(channel: string, { parse }: kind.RequestField<T>, given: string): T {
+  const value = parse(given);
+  if (!(value instanceof kind.FieldFault)) return value;
+  throw refused(`has ${shown(channel)}: what follows the colon ${value.message}`, value.code);
+}
+
+const shown = (channel: string): string => JSON.stringify(channel.slice(0, 100));
+
+function refused(message: string, code: ErrorCode = 'invalid_request'): RequestError {
+  return new RequestError(code, '', [{ field: '/channels', message }]);
 }

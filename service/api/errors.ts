@@ -20,7 +20,7 @@ const kind = (status: number, text: string, retry = false): ErrorKind => ({ stat
 
 export const errors: Readonly<Record<ClientErrorCode, ErrorKind>> = {
   invalid_request: kind(400, 'the request is not as documented'),
-  invalid_json: kind(400, 'the body is not a JSON object in UTF-8'),
+  invalid_json: kind(400, 'what was sent is not a JSON object in UTF-8'),
   invalid_address: kind(400, 'an address is missing or not well-formed'),
   invalid_market_id: kind(400, 'a market\'s id is missing or not well-formed'),
   invalid_order_hash: kind(400, 'an order\'s hash is missing or not well-formed'),

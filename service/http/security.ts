@@ -68,9 +68,9 @@ export function pageWithWalletHeaders(script: readonly string[] = OWN): RequestH
 }
 
 /**
- * Headers of the page's workers, whose policy is their own: they may also compile code, as the engine's validators and
- * WebAssembly are. The document may not.
+ * Headers of the page's workers, whose policy is their own: they may also compile WebAssembly, which hashes. Neither they
+ * nor the document may make JavaScript of text.
  */
 export function pageWorkerHeaders(): RequestHandler {
-  return pageWithWalletHeaders(['\'self\'', '\'unsafe-eval\'']);
+  return pageWithWalletHeaders(['\'self\'', '\'wasm-unsafe-eval\'']);
 }

@@ -4,7 +4,8 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Type, type Static } from '../../engine/records/schema-types.js';
 import { Address, Bytes32, ChainId, Position, record } from '../../engine/records/fields.js';
-import { compileSchema, explain } from '../../engine/records/schema.js';
+import { explain } from '../../engine/records/explain.js';
+import { compileSchema } from '../../engine/records/schema.js';
 import { CannotStart } from '../../engine/cannot-start.js';
 import { syncDirectory, writeDurably } from '../../service/machine/durable-files.js';
 

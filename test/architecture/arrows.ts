@@ -96,6 +96,10 @@ const ARROWS: readonly Arrow[] = [
     of: 'page/src/verify', may: ['page/*', 'client/src/*', 'engine/records/*', 'engine/rules/*', 'engine/book/*', 'engine/run/stepping'],
     because: 'whoever decides the history again runs the engine itself',
   },
+  {
+    of: 'page/compiled-records', may: ['engine/records/*'],
+    because: 'the build makes what the engine would make of its schemas at run time',
+  },
 
   { of: 'test', may: FOLDERS.map((folder) => `${folder}/*`), because: 'tests may import anything of the project' },
 ];

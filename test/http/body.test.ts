@@ -76,8 +76,8 @@ describe('service: request bodies', () => {
     const { status, body } = await once(own.port, 'POST', ORDERS, { body: '{"order":' });
     assert.equal(status, 400);
     assert.deepEqual(JSON.parse(body), {
-      type: '/openapi.json#/components/responses/invalid_json', title: 'the body is not a JSON object in UTF-8', status: 400, detail: '{"order":',
-      error: 'the body is not a JSON object in UTF-8: {"order":', code: 'invalid_json',
+      type: '/openapi.json#/components/responses/invalid_json', title: 'what was sent is not a JSON object in UTF-8', status: 400, detail: '{"order":',
+      error: 'what was sent is not a JSON object in UTF-8: {"order":', code: 'invalid_json',
     });
     await own.stop();
   });

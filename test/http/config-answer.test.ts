@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { TypedDataEncoder, Wallet, ZeroAddress, id, verifyTypedData, type TypedDataDomain, type TypedDataField } from 'ethers';
 import type { Chain } from '../../command/chain/chain.js';
-import { compileSchema, explain } from '../../engine/records/schema.js';
+import { explain } from '../../engine/records/explain.js';
+import { compileSchema } from '../../engine/records/schema.js';
 import { configHandler, Configuration } from '../../service/endpoints/config.js';
 import { orderActions, shownActions, type ShownAction } from '../../command/signing/shown-actions.js';
 import { parseConfig } from '../../service/config.js';

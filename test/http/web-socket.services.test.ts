@@ -163,7 +163,7 @@ describe('service: the WebSocket', () => {
   const many = Array.from({ length: 51 }, (_, n) => `orders:${traderAddress(n)}`);
   const subscribe = (more: object) => JSON.stringify({ type: 'subscribe', channels: ['markets'], ...more });
   const refusals: readonly (readonly [what: string, message: string | Buffer, code: string, text?: RegExp])[] = [
-    ['no JSON', '{"type":', 'invalid_json'], ['an empty text', '', 'invalid_json'], ['a list', '[]', 'invalid_json'], ['null', 'null', 'invalid_json'],
+    ['no JSON', '{"type":', 'invalid_json', /^what was sent is not a JSON object/], ['an empty text', '', 'invalid_json'], ['a list', '[]', 'invalid_json'], ['null', 'null', 'invalid_json'],
     ['a deep nesting', '['.repeat(8_000), 'invalid_json'], ['bytes', Buffer.from(subscribe({})), 'invalid_request', /text, not bytes/],
     ['no type', '{}', 'invalid_request', /\/type is subscribe or unsubscribe/], ['another type', '{"type":"order"}', 'invalid_request', /\/type is subscribe/],
     ['a type that every object has', '{"type":"constructor"}', 'invalid_request', /\/type is subscribe/],
@@ -171,7 +171,9 @@ describe('service: the WebSocket', () => {
     ['channels as a text', subscribe({ channels: 'markets' }), 'invalid_request', /list of texts/],
     ['a channel that is no text', subscribe({ channels: [1] }), 'invalid_request', /list of texts/],
     ['a channel that there is not', subscribe({ channels: ['books:1'] }), 'invalid_request', /which is not a channel/],
-    ['a market that is none', subscribe({ channels: ['book:0x12'] }), 'invalid_market_id'], ['an address that is none', subscribe({ channels: ['orders:1'] }), 'invalid_address'],
+    ['a market that is none', subscribe({ channels: ['markets', 'book:0x12'] }), 'invalid_market_id', /\/channels has "book:0x12": .* 64 hex digits$/],
+    ['an address that is none', subscribe({ channels: ['orders:1'] }), 'invalid_address', /\/channels has "orders:1": .* 40 hex digits$/],
+    ['an asset that is none', subscribe({ channels: ['prices:B/C'] }), 'unknown_asset'],
     ['a market that there is not', subscribe({ channels: ['markets', `book:${unknown}`] }), 'unknown_market'],
     ['an asset without prices', subscribe({ channels: ['prices:DOGE'] }), 'unknown_asset'], ['51 channels', subscribe({ channels: many }), 'invalid_request', /at most 50/],
     ['a position as a text', subscribe({ from: '1' }), 'invalid_request', /\/from is -1/], ['a negative position', subscribe({ from: -2 }), 'invalid_request', /\/from is -1/],

@@ -84,6 +84,22 @@ describe('relayer: endings', () => {
     assert.deepEqual((await judged([goal], mined(true), { action: 'ctf-split' })).results, [succeeded]);
   });
 
+  it('a split or a merge by the use of its message\'s nonce, where the owner has done the same otherwise since', async () => {
+    for (const [kind, event] of [['split', 'PositionSplit'], ['merge', 'PositionsMerge']] as const) {
+      const goal: Goal = { kind, owner: ann, marketId: RAIN, amount: '5' };
+      const chain = (usedIn: number, more = {}) => ({
+        action: `ctf-${kind}` as const, nonces: [['tokens', '3']] as const, logsAt: 4_995,
+        logs: [log(event, ann, contracts.collateral, ZERO, RAIN, [1n, 2n], 5n)],
+        state: (_call: ContractCall, block: BlockTag) => Number(block) < usedIn ? 3n : 4n, ...more,
+      });
+      const does = async (more: Parameters<typeof judged>[2]) => (await judged([goal], mined(false), more)).results[0]?.succeeded;
+      assert.equal(await does(chain(4_995)), true);
+      assert.equal(await does(chain(4_996)), false, 'by a transaction of the owner\'s own');
+      assert.equal(await does(chain(4_990, { logsAt: 4_990, state: () => 3n })), false, 'by the message before, in the block at which this one was taken');
+      assert.equal(await does(chain(4_996, { newest: 5_200, pruned: true })), true, 'by the event where no node has the state any more');
+    }
+  });
+
   describe('what a reorganisation has moved below the block at which the request was taken', () => {
     const split: Goal = { kind: 'split', owner: ann, marketId: RAIN, amount: '5' };
     const SPLIT = log('PositionSplit', ann, contracts.collateral, ZERO, RAIN, [1n, 2n], 5n);

@@ -77,6 +77,10 @@ describe('relayer: a stranger is first', function () {
   it('what nobody has brought has failed: the allowance went before the split', async () => {
     const { bodies, contracts } = client;
     await caughtUp(exchange, node);
+    const { yes } = await node.sharesOf(ann, rain);
+    // The message before splits the same amount, in the block at which the next one is taken.
+    await client.relayed('ctf-split', await bodies.sets(ann, 'ctf-split', { conditionId: rain.marketId, amount: 10n * USDC }));
+    await eventually('it is in a block', async () => (await node.sharesOf(ann, rain)).yes > yes || undefined);
     const body = await bodies.sets(ann, 'ctf-split', { conditionId: rain.marketId, amount: 10n * USDC });
     await node.rpc('anvil_setBalance', [ann.address, '0xde0b6b3a7640000']);
     const { status, ended } = await sent('ctf-split', body, () => node.rpc('eth_sendTransaction', [{

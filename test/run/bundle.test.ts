@@ -7,6 +7,19 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const BUNDLE = join(ROOT, 'dist/bundle');
 
+const PRODUCT = ['client/src', 'command', 'contracts-abi', 'engine', 'projections', 'query', 'service', 'stack', 'tools'];
+
+/** The modules that sources name, without their ending: what the pattern finds, from the source's folder. */
+function* pathsIn(folders: readonly string[], pattern: RegExp): Generator<{ readonly source: string; readonly path: string }> {
+  for (const folder of folders) {
+    for (const file of readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })) {
+      if (!file.endsWith('.ts')) continue;
+      const source = join(folder, file);
+      for (const [, path] of readFileSync(join(ROOT, source), 'utf8').matchAll(pattern)) yield { source, path: resolve('/', dirname(source), path!).slice(1) };
+    }
+  }
+}
+
 describe('the bundle of the programs', () => {
   let programs: readonly string[];
   before(async () => {
@@ -19,23 +32,21 @@ describe('the bundle of the programs', () => {
     }
   });
 
-  it('has each program that a folder\'s own scripts start', () => {
+  it('has every tool but those that tests import', () => {
     const tools = readdirSync(join(ROOT, 'tools')).filter((file) => file.endsWith('.ts')).map((file) => `tools/${file.slice(0, -3)}`);
-    // These two make documents, and tests import them.
     deepEqual(tools.filter((tool) => !programs.includes(tool)), ['tools/read-models', 'tools/state-tables']);
   });
 
+  it('has each program that another one starts as a process or a thread', () => {
+    const started = [...pathsIn(PRODUCT, /new URL\('(\.[^']+)\.js', import\.meta\.url\)/g)];
+    ok(started.length >= 5);
+    for (const { source, path } of started) ok(programs.includes(path), `${source} starts ${path}`);
+  });
+
   it('has no program that another module imports: its state would be there twice', () => {
-    const sources = ['client', 'command', 'contracts-abi', 'engine', 'projections', 'query', 'service', 'stack', 'test', 'tools']
-      .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
-      .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'));
-    ok(sources.length > 500);
-    for (const source of sources) {
-      for (const [, path] of readFileSync(join(ROOT, source), 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)\.js'/g)) {
-        const imported = resolve('/', dirname(source), path!).slice(1);
-        ok(!programs.includes(imported), `${source} imports the program ${imported}`);
-      }
-    }
+    const imported = [...pathsIn([...PRODUCT, 'test'], /(?:from|import\() ?'(\.[^']+)\.js'/g)];
+    ok(imported.length > 5_000);
+    for (const { source, path } of imported) ok(!programs.includes(path), `${source} imports the program ${path}`);
   });
 
   it('names the sources of our own modules, for the traces of errors, and has no text of theirs', () => {

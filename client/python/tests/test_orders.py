@@ -66,8 +66,15 @@ def test_at_the_deadline_each_order_says_what_is_known_of_it() -> None:
 def test_a_batch_that_is_refused_as_a_whole_raises() -> None:
     driver = Driver()
     with pytest.raises(Refusal, match="invalid_request"):
-        driver.run(driver.core().place_batch(orders(16)), refusal(400, "invalid_request"))
-    assert driver.run(driver.core().place_batch([]), LOST) == []
+        driver.run(driver.core().place_batch(orders(2)), refusal(400, "invalid_request"))
+
+
+@pytest.mark.parametrize("count", [0, 16])
+def test_a_batch_has_1_to_15_orders_and_another_is_not_signed(count: int) -> None:
+    driver = Driver()
+    with pytest.raises(BadArgument, match=f"1 to 15 orders, not {count}"):
+        driver.run(driver.core().place_batch(orders(count)), LOST)
+    assert driver.requests == []
 
 
 @pytest.mark.parametrize("results", [None, [OK], [OK, OK, OK], [OK, 5], [OK, {"status": 200}]])

@@ -1,42 +1,46 @@
 /** The chain of digests (docs/matching-rules.md, "Digest") by WebAssembly: a browser's own SHA-256 takes a promise per hash. */
 import { createSHA256 } from 'hash-wasm';
+import { toHex } from '../../../engine/records/hex.js';
 import type { Digests } from '../../../engine/run/stepping.js';
+import type { Recorded } from './history-lines.js';
 
 const DIGEST_BYTES = 32;
 const HEAD_BYTES = DIGEST_BYTES + 4;
 const encoder = new TextEncoder();
 
+export interface RecordedDigests extends Digests {
+  /** The outcome that was recorded: where the engine's text is the same, its bytes are there already. */
+  expect(outcome: Recorded): void;
+}
+
 /** The chain from the start of the history. */
-export async function createDigestChain(): Promise<Digests> {
+export async function createDigestChain(): Promise<RecordedDigests> {
   const hasher = await createSHA256();
   let buffer = new Uint8Array(16_384);
-  let last = new Uint8Array(DIGEST_BYTES);
+  let expected: Recorded = { data: buffer.subarray(0, 0), text: '' };
   return {
-    get last() { return last; },
+    get last() { return buffer.slice(0, DIGEST_BYTES); },
+    expect(outcome) { expected = outcome; },
     next(command, text) {
-      // One UTF-16 code unit takes at most three bytes in UTF-8.
-      const room = HEAD_BYTES + command.length + text.length * 3;
-      if (room > buffer.length) buffer = new Uint8Array(room * 2);
-      buffer.set(last);
-      new DataView(buffer.buffer).setUint32(DIGEST_BYTES, command.length);
-      buffer.set(command, HEAD_BYTES);
+      const outcome = text === expected.text ? expected.data : encoder.encode(text);
       const textStart = HEAD_BYTES + command.length;
-      const { written } = encoder.encodeInto(text, buffer.subarray(textStart));
-      hasher.init().update(buffer.subarray(0, textStart + written));
-      const hex = hasher.digest('hex');
-      last = bytesOf(hex);
-      return `0x${hex}`;
+      const length = textStart + outcome.length;
+      if (length > buffer.length) buffer = grown(buffer, length * 2);
+      buffer[DIGEST_BYTES] = command.length >>> 24;
+      buffer[DIGEST_BYTES + 1] = command.length >>> 16;
+      buffer[DIGEST_BYTES + 2] = command.length >>> 8;
+      buffer[DIGEST_BYTES + 3] = command.length;
+      buffer.set(command, HEAD_BYTES);
+      buffer.set(outcome, textStart);
+      const digest = hasher.init().update(buffer.subarray(0, length)).digest('binary');
+      buffer.set(digest);
+      return toHex(digest);
     },
   };
 }
 
-function bytesOf(hex: string): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(DIGEST_BYTES);
-  for (let i = 0; i < DIGEST_BYTES; i++) bytes[i] = digitOf(hex.charCodeAt(2 * i)) * 16 + digitOf(hex.charCodeAt(2 * i + 1));
-  return bytes;
-}
-
-/** The value of a lower-case hex digit from its character code. */
-function digitOf(code: number): number {
-  return code < 58 ? code - 48 : code - 87;
+function grown(buffer: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(length);
+  larger.set(buffer.subarray(0, DIGEST_BYTES));
+  return larger;
 }

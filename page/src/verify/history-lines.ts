@@ -6,10 +6,15 @@ export type Ask = (url: string, init: RequestInit) => Promise<Response>;
 /** One position of the history, with the bytes that the digest covers. */
 export interface RecordedEntry {
   readonly position: number;
-  readonly command: Uint8Array;
-  /** The outcome as text. */
-  readonly outcome: string;
+  readonly command: Recorded;
+  readonly outcome: Recorded;
   readonly digest: string;
+}
+
+/** A part of a line, as bytes and as the same bytes' text. */
+export interface Recorded {
+  readonly data: Uint8Array;
+  readonly text: string;
 }
 
 export interface HistoryRead {
@@ -32,12 +37,16 @@ const MOST_LINE_BYTES = 2_001_000;
 /** The exchange sends an empty line every 10 s. */
 const SILENT_MS = 30_000;
 const NEWLINE = 10;
-const POSITION = '{"position":';
-const OUTCOME = ',"outcome":{"at":';
-const DIGEST = /^,"digest":"(0x[0-9a-f]{64})"\}$/;
-const DIGEST_LENGTH = ',"digest":"0x"}'.length + 64;
+const POSITION = /^\{"position":(\d{1,15}),"id":"/;
+const POSITION_LENGTH = '{"position":,"id":"'.length + 15;
+const COMMAND = ',"command":';
+const OUTCOME_KEY = ',"outcome":';
+const OUTCOME = `${OUTCOME_KEY}{"at":`;
+const DIGEST = ',"digest":"';
+const DIGEST_LENGTH = `${DIGEST}0x"}`.length + 64;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const encoder = new TextEncoder();
 
 /** Asks for the history from a position on. Throws UnusableHistory, and what `ask` throws. */
 export async function readHistory(ask: Ask, from: number, signal: AbortSignal): Promise<HistoryRead> {
@@ -64,17 +73,11 @@ async function* batchesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<read
     for (;;) {
       const { done, value } = await inTime(reader.read());
       if (done) break;
-      const bytes = joined(rest, value);
-      const entries: RecordedEntry[] = [];
-      let start = 0;
-      for (let end = bytes.indexOf(NEWLINE, rest.length); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
-        if (end - start > MOST_LINE_BYTES) throw new UnusableHistory(`a line has more than ${MOST_LINE_BYTES} bytes`);
-        if (end > start) entries.push(entryOf(bytes.subarray(start, end)));
-        start = end + 1;
-      }
-      rest = bytes.slice(start);
-      if (rest.length > MOST_LINE_BYTES) throw new UnusableHistory(`a line has more than ${MOST_LINE_BYTES} bytes`);
-      yield entries;
+      const [first, end] = [value.indexOf(NEWLINE) + 1, value.lastIndexOf(NEWLINE) + 1];
+      const begun = joined(rest, value.subarray(0, first > 0 ? first : value.length));
+      rest = first > 0 ? value.slice(end) : begun;
+      if (rest.length > MOST_LINE_BYTES) throw tooLong();
+      if (first > 0) yield [...entriesOf(begun), ...entriesOf(value.subarray(first, end))];
     }
     if (rest.length > 0) throw new UnusableHistory('the answer breaks off within a line');
   } finally {
@@ -82,6 +85,25 @@ async function* batchesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<read
     reader.cancel().catch(() => undefined);
   }
 }
+
+/**
+ * The entries of whole lines. All of them are decoded at once: a browser takes longer to begin with a text than to go on
+ * with it. Where a character has several bytes, text and bytes have other places, and each line is decoded by itself.
+ */
+function entriesOf(bytes: Uint8Array): RecordedEntry[] {
+  const text = decoder.decode(bytes);
+  const isAscii = text.length === bytes.length;
+  const entries: RecordedEntry[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+    if (end - start > MOST_LINE_BYTES) throw tooLong();
+    if (end > start) entries.push(isAscii ? entryWithin({ bytes, text, start, end }) : entryOf(bytes.subarray(start, end)));
+    start = end + 1;
+  }
+  return entries;
+}
+
+const tooLong = (): UnusableHistory => new UnusableHistory(`a line has more than ${MOST_LINE_BYTES} bytes`);
 
 function joined(rest: Uint8Array, added: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(rest.length + added.length);
@@ -97,17 +119,37 @@ function inTime<T>(waited: Promise<T>): Promise<T> {
   });
 }
 
-/** Splits a line without parsing it: the digest covers the very bytes (docs/auditing.md, "The history"). */
+/** A line whose text has the same places as its bytes, unless these have characters of several bytes. */
 function entryOf(line: Uint8Array): RecordedEntry {
   const text = decoder.decode(line);
-  const commandStart = text.indexOf(',"command":') + ',"command":'.length;
+  const entry = entryWithin({ bytes: line, text, start: 0, end: text.length });
+  if (text.length === line.length) return entry;
+  const { position, command, outcome, digest } = entry;
+  return { position, command: encoded(command), outcome: encoded(outcome), digest };
+}
+
+const encoded = ({ text }: Recorded): Recorded => ({ data: encoder.encode(text), text });
+
+interface Line {
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Splits a line without parsing it: the digest covers the very bytes (docs/auditing.md, "The history"). */
+function entryWithin({ bytes, text, start, end }: Line): RecordedEntry {
+  const digestStart = end - DIGEST_LENGTH;
+  const commandStart = text.indexOf(COMMAND, start) + COMMAND.length;
   const commandEnd = text.indexOf(OUTCOME, commandStart);
-  const position = /^\d{1,15}(?=,"id":")/.exec(text.slice(POSITION.length, POSITION.length + 40))?.[0];
-  const digest = DIGEST.exec(text.slice(-DIGEST_LENGTH))?.[1];
-  if (!text.startsWith(POSITION) || position === undefined || digest === undefined || commandStart < POSITION.length || commandEnd === -1) {
-    throw new UnusableHistory(`a line is no entry of a history: ${text.slice(0, 120)}`);
+  const position = POSITION.exec(text.slice(start, start + POSITION_LENGTH))?.[1];
+  const isWhole = commandStart >= COMMAND.length && commandEnd !== -1 && commandEnd < digestStart;
+  if (position === undefined || !isWhole || !text.startsWith(DIGEST, digestStart) || !text.startsWith('"}', end - 2)) {
+    throw new UnusableHistory(`a line is no entry of a history: ${text.slice(start, Math.min(end, start + 120))}`);
   }
-  const isAscii = text.length === line.length;
-  const command = isAscii ? line.subarray(commandStart, commandEnd) : new TextEncoder().encode(text.slice(commandStart, commandEnd));
-  return { position: Number(position), command, outcome: text.slice(commandEnd + ',"outcome":'.length, -DIGEST_LENGTH), digest };
+  const part = (from: number, to: number): Recorded => ({ data: bytes.subarray(from, to), text: text.slice(from, to) });
+  return {
+    position: Number(position), command: part(commandStart, commandEnd),
+    outcome: part(commandEnd + OUTCOME_KEY.length, digestStart), digest: text.slice(digestStart + DIGEST.length, end - 2),
+  };
 }

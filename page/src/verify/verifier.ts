@@ -1,8 +1,9 @@
 /** Decides a recorded history again, record by record, and says where it first differs. Runs in a worker, and in tests. */
+import { decodeCommand } from '../../../engine/records/codec.js';
 import { toHex } from '../../../engine/records/hex.js';
 import { engineOf, type Engine, type Step } from '../../../engine/run/stepping.js';
 import { readAnchors, type ChainAnchor, type AnchorSource } from './anchors.js';
-import { createDigestChain } from './digest-chain.js';
+import { createDigestChain, type RecordedDigests } from './digest-chain.js';
 import { readHistory, type Ask, type RecordedEntry } from './history-lines.js';
 
 /** The first place where the history is not what the engine decides, or the chain says. */
@@ -57,11 +58,12 @@ class Differs extends Error {
 
 /** A verifier at position 0. It keeps its engine between runs. */
 export async function createVerifier(parts: VerifierParts): Promise<Verifier> {
-  return new HistoryVerifier(parts, engineOf(await createDigestChain()));
+  return new HistoryVerifier(parts, await createDigestChain());
 }
 
 class HistoryVerifier implements Verifier {
   readonly #parts: VerifierParts;
+  readonly #digests: RecordedDigests;
   readonly #engine: Engine;
   /** The records that agree: the next one's position. */
   #records = 0;
@@ -71,10 +73,11 @@ class HistoryVerifier implements Verifier {
   #spentMs = 0;
   #found: HistoryDifference | undefined;
 
-  constructor(parts: VerifierParts, engine: Engine) {
+  constructor(parts: VerifierParts, digests: RecordedDigests) {
     this.#parts = parts;
-    this.#engine = engine;
-    this.#digest = toHex(engine.digest);
+    this.#digests = digests;
+    this.#engine = engineOf(digests);
+    this.#digest = toHex(digests.last);
   }
 
   async run(signal: AbortSignal): Promise<Verification> {
@@ -118,8 +121,8 @@ class HistoryVerifier implements Verifier {
   #check(entry: RecordedEntry): void {
     const position = this.#records;
     if (entry.position !== position) throw new Differs({ position, field: 'position', expected: String(position), got: String(entry.position) });
-    const step = this.#decide(entry.command);
-    if (step.text !== entry.outcome) throw new Differs({ position, field: 'outcome', expected: step.text, got: entry.outcome });
+    const step = this.#decide(entry);
+    if (step.text !== entry.outcome.text) throw new Differs({ position, field: 'outcome', expected: step.text, got: entry.outcome.text });
     if (step.digest !== entry.digest) throw new Differs({ position, field: 'digest', expected: step.digest, got: entry.digest });
     for (const anchor of this.#anchors?.get(position) ?? []) {
       if (anchor.digest !== step.digest) throw new Differs({ position, field: 'anchor', expected: step.digest, got: textOf(anchor) });
@@ -129,9 +132,10 @@ class HistoryVerifier implements Verifier {
     this.#records += 1;
   }
 
-  #decide(command: Uint8Array): Step {
+  #decide({ command, outcome }: RecordedEntry): Step {
+    this.#digests.expect(outcome);
     try {
-      return this.#engine.step(command);
+      return this.#engine.step(command.data, decodeCommand(command.data, command.text));
     } catch (error) {
       const got = error instanceof Error ? error.message : String(error);
       throw new Differs({ position: this.#records, field: 'command', expected: 'a command that this engine can decide', got });

@@ -20,6 +20,7 @@ from .wire import Flow, Pause, Request, Response, post, segment
 ZERO_ADDRESS = "0x" + "0" * 40
 #: Stands for all markets of a chain.
 ALL_MARKETS = "0x" + "0" * 64
+MOST_PER_BATCH = 15
 
 TimeInForce = Literal["GTC", "FOK", "FAK"]
 SelfTrade = Literal["cancel_older", "cancel_newer"]
@@ -135,12 +136,15 @@ class Orders(Session):
 
     def place_batch(self, orders: Iterable[Order]) -> Flow[list[Placing]]:
         """
-        Places at most 15 orders in one append. Each has a result of its own, in their order: its answer, its refusal,
+        Places 1 to 15 orders in one append. Each has a result of its own, in their order: its answer, its refusal,
         or that its outcome is not known. What has no final answer is sent again by itself, the same bytes, until the
-        deadline. Raises what the whole request was refused with.
+        deadline. Raises BadArgument for another number, and what the whole request was refused with.
         """
+        wanted = list(orders)
+        if not 1 <= len(wanted) <= MOST_PER_BATCH:
+            raise BadArgument(f"a batch has 1 to {MOST_PER_BATCH} orders, not {len(wanted)}")
         signed: list[SignedOrder] = []
-        for order in orders:
+        for order in wanted:
             signed.append((yield from self.sign(order)))
         results: dict[int, Placing] = {}
         deadline = self.clock.elapsed() + self.patience.resend_for
