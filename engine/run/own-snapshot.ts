@@ -1,7 +1,7 @@
 /** The newest snapshot that belongs to the history in the log. */
 import type { Log } from '../log/log.js';
 import { decodeOutcome, formatDigest } from '../records/codec.js';
-import type { Restored } from './snapshot.js';
+import type { Restored } from './snapshot-state.js';
 import { loadSnapshot } from './snapshot-files.js';
 
 /** The newest undamaged snapshot whose digest is the recorded one; undefined when there is none. */

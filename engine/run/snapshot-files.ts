@@ -4,7 +4,8 @@
  */
 import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeSnapshot, type Restored } from './snapshot.js';
+import type { Restored } from './snapshot-state.js';
+import { decodeSnapshot } from './snapshot.js';
 
 const NAME = /^snapshot-(\d{16})\.bin$/;
 const UNFINISHED = /^snapshot-.*\.new$/;

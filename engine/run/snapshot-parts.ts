@@ -3,6 +3,7 @@
  * same bytes, whoever writes it; V8's own serialisation gives other bytes for the same number in another representation.
  */
 import { createHash } from 'node:crypto';
+import type { PartReader, SnapshotPart } from './snapshot-state.js';
 
 const CHECKSUM_BYTES = 32;
 /** The mark and the number of parts. */
@@ -10,14 +11,8 @@ const HEAD_BYTES = 16;
 /** Parts begin at multiples of this, so that arrays of numbers can be read in place. */
 const ALIGNED = 8;
 
-type NumberArray = Int32Array | Uint32Array | Uint8Array | BigUint64Array;
-type NumberArrayConstructor<A extends NumberArray> = {
-  new(buffer: ArrayBufferLike, byteOffset: number, length: number): A;
-  readonly BYTES_PER_ELEMENT: number;
-};
-
 /** The parts as bytes. `mark` has eight ASCII characters, which name the layout. */
-export function joinParts(mark: string, parts: readonly (NumberArray | string)[]): Buffer {
+export function joinParts(mark: string, parts: readonly SnapshotPart[]): Buffer {
   const pieces = parts.map((part) => (
     typeof part === 'string' ? Buffer.from(part) : Buffer.from(part.buffer, part.byteOffset, part.byteLength)));
   const table = new Uint32Array(pieces.map(({ length }) => length));
@@ -33,12 +28,6 @@ export function joinParts(mark: string, parts: readonly (NumberArray | string)[]
   }
   data.set(checksumOf(data));
   return data;
-}
-
-/** Gives the parts in the order in which they were joined. Arrays may be views of the bytes. */
-export interface PartReader {
-  json(): unknown;
-  numbers<A extends NumberArray>(kind: NumberArrayConstructor<A>): A;
 }
 
 /** The parts of a snapshot's bytes; undefined when the bytes are damaged or have another mark. */

@@ -2,6 +2,8 @@
 import { render, type ComponentType } from 'preact';
 import { signal, useSignalEffect } from '@preact/signals';
 import { ConnectionState } from './connection-state.js';
+// The stream is there on every view, also on those that follow nothing: the header says whether it is.
+import './live.js';
 import { route, type ViewName, type ViewProps } from './routes.js';
 import { ThemeSwitch } from './theme.js';
 import { VIEWS } from './views.js';

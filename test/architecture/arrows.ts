@@ -93,7 +93,7 @@ const ARROWS: readonly Arrow[] = [
 
   { of: 'page', may: ['page/*', 'client/src/*'], because: 'the page proves the client: it has nothing of the exchange that others do not have' },
   {
-    of: 'page/src/verify', may: ['page/*', 'client/src/*', 'engine/records/*', 'engine/rules/*', 'engine/book/*', 'engine/run/stepping'],
+    of: 'page/src/verify', may: ['page/*', 'client/src/*', 'engine/records/*', 'engine/rules/*', 'engine/book/*', 'engine/run/stepping', 'engine/run/snapshot-state'],
     because: 'whoever decides the history again runs the engine itself',
   },
   {

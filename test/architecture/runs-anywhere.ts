@@ -1,7 +1,7 @@
 /** What decides the history imports nothing of Node, so that the page runs the very same code in a browser. */
 import { eachSource, isOneOf, type Rule } from './project.js';
 
-const ANYWHERE = ['engine/records/*', 'engine/rules/*', 'engine/book/*', 'engine/run/stepping'];
+const ANYWHERE = ['engine/records/*', 'engine/rules/*', 'engine/book/*', 'engine/run/stepping', 'engine/run/snapshot-state'];
 
 /** No file of the deciding part imports `node:…`. Node's global names are kept out by the compiler, which checks the page without them. */
 export const runsAnywhere: Rule = eachSource(({ path, imports }) => {

@@ -13,6 +13,7 @@ const HOUR_S = 3_600;
 const WINDOW_S = 7_200;
 const QUESTION = 'Will the page do it?';
 const DISPUTED = 'Will somebody dispute it?';
+const OTHER = 'Will the page do it twice?';
 /** What Chromium writes while nobody answers, and of answers that are refusals. */
 const LOST = /Failed to load resource: (?:net::ERR_|the server responded with a status of (?:4|503))/;
 
@@ -24,6 +25,7 @@ describe('page: trading', function () {
   let [first, second]: WatchedPage[] = [];
   let wallet: AnnouncedTestWallet;
   let market: DeployedMarket;
+  let other: DeployedMarket;
   /** The body of an order that was placed. */
   let order: string;
 
@@ -63,6 +65,7 @@ describe('page: trading', function () {
     await a().locator('[data-status=live]').waitFor();
     market = await stack.node.createMarket({ question: QUESTION, expiration: await stack.node.now() + HOUR_S });
     await a().getByText('A market has opened since.').waitFor();
+    other = await stack.node.createMarket({ question: OTHER, expiration: market.expiration });
     await a().getByRole('button', { name: 'Connect wallet' }).click();
     await a().getByRole('button', { name: 'Test wallet' }).click();
     await says(a(), 'The wallet is on another chain than the exchange.');
@@ -134,8 +137,8 @@ describe('page: trading', function () {
     await says(a(), /^would_match: /);
   });
 
-  it('goes on after a restart of the service by itself, with an order that was sent meanwhile', async () => {
-    await stack.stop();
+  it('goes on by itself after a kill -9 of the service, with an order that was written meanwhile', async () => {
+    await stack.kill();
     await b().locator('[data-status=lost]').waitFor();
     await write(b(), { side: 'Buy', outcome: 'NO', price: '0.2', size: '2' });
     await stack.start();
@@ -148,6 +151,60 @@ describe('page: trading', function () {
     await b().getByRole('button', { name: 'Cancel all in this market' }).click();
     await says(b(), /orders were cancelled\.$/);
     await b().locator('.own-orders').getByText('None.').waitFor();
+  });
+
+  it('splits stablecoin into sets and merges them, in a market and in the portfolio', async () => {
+    const sets = b().getByRole('form', { name: 'Split and merge' });
+    await openMarket(b(), other, OTHER);
+    await b().getByText('Split and merge', { exact: true }).click();
+    await sets.getByLabel('Sets').fill('4');
+    await sets.getByRole('button', { name: 'Split into shares' }).click();
+    await says(b(), /^Split: sent as 0x/);
+    await sets.getByLabel('Sets').fill('2');
+    await sets.getByRole('button', { name: 'Merge into stablecoin' }).click();
+    await says(b(), /^Merge: sent as 0x/);
+    await b().goto(`${stack.url}/#/portfolio`);
+    await b().getByRole('row', { name: /Will the page do it twice\?.* 2 2/ }).waitFor();
+    await a().goto(`${stack.url}/#/portfolio`);
+    await a().getByRole('button', { name: /^Merge 1 sets of Will the page do it\?/ }).click();
+    await says(a(), /^Merge: sent as 0x/);
+    await a().getByRole('row', { name: /Will the page do it\?.* 0 5/ }).waitFor();
+  });
+
+  it('shows a trade that the chain has refused, and why, to both', async () => {
+    await openMarket(a());
+    await write(a(), { side: 'Sell', outcome: 'NO', price: '0.3', size: '1' });
+    await ticket(a()).getByRole('button', { name: 'Sell NO' }).click();
+    await says(a(), /^Sell 1 NO at 0\.30: accepted, nothing has matched/);
+    await stack.node.fund(ann);
+    await stack.node.approveShares(ann, false);
+    await openMarket(b());
+    await write(b(), { side: 'Buy', outcome: 'NO', price: '0.3', size: '1' });
+    await ticket(b()).getByText(/^1 match at once for 0\.30, which pay/).waitFor();
+    await ticket(b()).getByRole('button', { name: 'Buy NO' }).click();
+    await says(b(), /^Buy 1 NO at 0\.30: accepted, 1 match at once\./);
+    for (const [page, verb] of [[a(), 'sold'], [b(), 'bought']] as const) {
+      await page.goto(`${stack.url}/#/portfolio`);
+      await page.getByRole('listitem').filter({ hasText: new RegExp(`: ${verb} 1 NO at 0\\.30 of .*\\(seller_`) }).waitFor();
+    }
+    await stack.node.approveShares(ann);
+  });
+
+  it('follows the browser\'s wallet to another account, to none, and back', async () => {
+    const bea = new Wallet(id('page: bea'));
+    const button = (account: Wallet) => a().getByRole('button', { name: account.address.slice(0, 6).toLowerCase() });
+    await wallet.choose(a(), bea);
+    await button(bea).waitFor();
+    await a().getByText('This account holds no shares.').waitFor();
+    await wallet.choose(a());
+    await a().getByRole('button', { name: 'Connect wallet' }).waitFor();
+    await wallet.choose(a(), ann);
+    await a().getByRole('button', { name: 'Connect wallet' }).click();
+    await a().getByRole('button', { name: 'Test wallet' }).click();
+    await a().getByText('Test wallet', { exact: true }).waitFor();
+    await a().keyboard.press('Escape');
+    await button(ann).waitFor();
+    await a().getByRole('row', { name: /Will the page do it\?.* 0 5/ }).waitFor();
   });
 
   it('keeps the wallet for play money through a reload, and shows who it is', async () => {
@@ -203,6 +260,7 @@ describe('page: trading', function () {
 
   it('proposes an outcome without gas, which another wallet disputes with its own', async () => {
     const disputed = await stack.node.createMarket({ question: DISPUTED, expiration: await stack.node.now() + HOUR_S });
+    await until('the market is known', async () => (await fetch(`${stack.url}/api/v1/markets/${disputed.marketId}`)).ok);
     await stack.pass(HOUR_S + 60);
     await Promise.all([a(), b()].map((page) => page.reload()));
     await openMarket(b(), disputed, DISPUTED);
@@ -220,22 +278,29 @@ describe('page: trading', function () {
     assert.deepEqual(await axe(a()), []);
   });
 
-  it('proposes the outcome, settles it after the dispute window, and pays out', async () => {
-    await openMarket(b());
-    await b().getByRole('button', { name: 'Propose YES' }).click();
-    await says(b(), /^Proposal of YES: sent as 0x/);
-    await until('the proposal is told', async () => (await b().getByText('YES is proposed.').count()) > 0);
-    await b().getByRole('button', { name: 'Dispute…' }).waitFor();
+  it('proposes outcomes, settles them after the dispute window, and pays out one market or all', async () => {
+    for (const [proposed, question] of [[market, QUESTION], [other, OTHER]] as const) {
+      await openMarket(b(), proposed, question);
+      await b().getByRole('button', { name: 'Propose YES' }).click();
+      await says(b(), /^Proposal of YES: sent as 0x/);
+      await b().getByText('YES is proposed.').waitFor();
+      await b().getByRole('button', { name: 'Dispute…' }).waitFor();
+    }
     await stack.pass(WINDOW_S + 1);
-    await b().reload();
-    const settle = b().getByRole('button', { name: 'Settle the market' });
-    await settle.or(b().getByText('YES has won.')).first().waitFor();
-    if (await settle.isVisible()) await settle.click();
-    await b().getByText('Resolved: YES has won.').waitFor();
+    for (const [proposed, question] of [[market, QUESTION], [other, OTHER]] as const) {
+      await openMarket(b(), proposed, question);
+      await b().reload();
+      const settle = b().getByRole('button', { name: 'Settle the market' });
+      await settle.or(b().getByText('YES has won.')).first().waitFor();
+      if (await settle.isVisible()) await settle.click();
+      await b().getByText('Resolved: YES has won.').waitFor();
+    }
     await b().goto(`${stack.url}/#/portfolio`);
-    await b().getByRole('button', { name: /^Claim 5\.00 of/ }).click();
+    await b().getByRole('button', { name: /^Claim 5\.00 of/ }).waitFor();
+    await b().getByRole('button', { name: 'Claim all: 7.00' }).click();
     await says(b(), /^Payout: sent as 0x/);
     await b().getByText(/: 5\.00 for/).waitFor();
+    await b().getByText(/: 2\.00 for/).waitFor();
     assert.deepEqual(await axe(b()), []);
     assert.deepEqual([first!.faults, second!.faults], [[], []]);
   });

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { encodeCommand } from '../../engine/records/encode.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { ANCHORED_TOPIC, type AnchorSource } from '../../page/src/verify/anchors.js';
+import type { VerifierCheckpoint } from '../../page/src/verify/checkpoint.js';
 import type { Ask } from '../../page/src/verify/history-lines.js';
 import { createVerifier, type Verification } from '../../page/src/verify/verifier.js';
 import { newCommand } from '../support/commands.js';
@@ -150,6 +151,53 @@ describe('page: verifier', () => {
     assert.ok(stopped.records < LINES.length);
     const whole = await verifier.run(new AbortController().signal);
     assert.deepEqual([whole.verdict, whole.records], ['verified', LINES.length]);
+  });
+
+  describe('from a checkpoint', () => {
+    let kept: VerifierCheckpoint;
+    const parts = (lie: Lie) => ({ ask: askOf(lie), now: () => 0, anchors: lie.anchors, progress: () => undefined });
+    const goOn = async (lie: Lie, from = kept): Promise<Verification> => (await createVerifier(parts(lie), from)).run(new AbortController().signal);
+    before(async () => {
+      const first = LINES.slice(0, 20).map(({ text }) => text);
+      const keep = (checkpoint: VerifierCheckpoint): Promise<void> => {
+        kept = structuredClone(checkpoint);
+        return Promise.resolve();
+      };
+      const verifier = await createVerifier({ ...parts({ texts: first, header: '19' }), keep });
+      assert.equal((await verifier.run(new AbortController().signal)).verdict, 'verified');
+    });
+
+    it('decides what comes after it, and ends as a run from the start does', async () => {
+      const whole = await verify({});
+      assert.deepEqual([kept.records, kept.digest], [20, LINES[19]?.digest]);
+      const { verdict, from, records, digest } = await goOn({});
+      assert.deepEqual([verdict, from, records, digest], ['verified', 20, whole.records, whole.digest]);
+      assert.deepEqual((await goOn({ texts: LINES.slice(0, 20).map(({ text }) => text), header: '19' })).verdict, 'verified', 'nothing is new');
+      const anchors = { anchors: source, node: { ...NODE, eth_getLogs: [anchor(3, bytes32(3)), anchor(NEWEST, whole.digest)] } };
+      assert.equal((await goOn(anchors)).anchors, 1, 'what is anchored before it is not compared');
+    });
+
+    it('names what was forged after it, and a history before it that is another one now', async () => {
+      const named = async (lie: Lie) => {
+        const { verdict, difference } = await goOn(lie);
+        return [verdict, difference?.position, difference?.field];
+      };
+      assert.deepEqual(await named({ texts: changed(25, (text) => text.replace('0x5a', '0x5b')) }), ['differs', 25, 'digest']);
+      assert.deepEqual(await named({ texts: changed(19, (text) => text.replace(/"digest":"0x../, '"digest":"0xzz')) }), ['differs', 19, 'digest']);
+      assert.deepEqual(await named({ texts: LINES.slice(0, 9).map(({ text }) => text), header: '8' }), ['differs', 19, 'digest']);
+      assert.deepEqual(await named({ texts: LINES.toSpliced(19, 1).map(({ text }) => text) }), ['differs', 19, 'digest']);
+    });
+
+    it('begins at the start where the checkpoint is of other rules, or damaged', async () => {
+      const [head = '', ...rest] = kept.parts;
+      const damaged: Partial<VerifierCheckpoint>[] = [
+        { layout: 'another' }, { parts: [] }, { parts: rest }, { records: 7 }, { parts: [String(head).replace(/"rules":\d+/, '"rules":0'), ...rest] },
+      ];
+      for (const change of damaged) {
+        const { verdict, from } = await goOn({}, { ...kept, ...change });
+        assert.deepEqual([verdict, from], ['verified', 0], JSON.stringify(Object.keys(change)));
+      }
+    });
   });
 
   it('keeps to a difference that it has found', async () => {

@@ -88,7 +88,7 @@ async function verified(page: Page, worker: string): Promise<void> {
       worker.terminate();
       resolve(data);
     };
-    worker.postMessage({ kind: 'run', anchors: undefined });
+    worker.postMessage({ kind: 'run', anchors: undefined, isFromCheckpoint: false });
   })`);
   if (result.verdict !== 'verified' || result.records !== commands.length) throw new Error(`not verified: ${JSON.stringify(result)}`);
 }

@@ -47,7 +47,7 @@ describe('page: verify', function () {
   };
 
   const verdictOf = async (page: Page, node = '') => {
-    await page.goto(`${exchange.url}/#/verify`);
+    if (!page.url().endsWith('#/verify')) await page.goto(`${exchange.url}/#/verify`);
     await page.getByLabel('Your own node').fill(node);
     await page.getByLabel('Settlement contract').fill(CONTRACT);
     await page.getByLabel('Chain', { exact: true }).fill('31337');
@@ -55,15 +55,22 @@ describe('page: verify', function () {
     return page.locator('[data-verdict]').getAttribute('data-verdict');
   };
 
-  it('verifies a true history, compares the anchor, and gives the result as a file', async () => {
+  it('verifies a true history, compares the anchor, gives the result as a file, and goes on from it after a reload', async () => {
     const { page, faults, close } = await open();
     const last = entries.at(-1);
     assert.ok(last);
     await serveNode(page, last);
+    await page.goto(`${exchange.url}/#/verify`);
+    // A view that follows nothing of its own knows of the connection, too.
+    await page.locator('[data-status=live]').waitFor();
     assert.equal(await verdictOf(page, NODE_URL), 'verified', await page.locator('main').innerText());
     assert.equal(await page.locator('[data-anchors]').innerText(), '1');
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download as JSON' }).click()]);
     assert.equal(download.suggestedFilename(), 'verification.json');
+    await page.reload();
+    await page.getByLabel('Begin at').waitFor();
+    assert.equal(await verdictOf(page), 'verified', await page.locator('main').innerText());
+    assert.match(await page.locator('[data-from]').innerText(), new RegExp(`^${entries.length} of them`));
     assert.deepEqual(faults, []);
     await close();
   });

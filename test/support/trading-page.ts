@@ -1,62 +1,62 @@
 /** A whole exchange on a chain that serves the page, gives test money and relays; and wallets that announce themselves to the page. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { TypedDataField, Wallet } from 'ethers';
-import type { BrowserContext } from 'playwright-core';
-import { parseConfig } from '../../service/config.js';
-import { createLogger } from '../../service/logger.js';
-import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
-import { createFaucet } from '../../stack/chain/faucet.js';
-import { fundsRoutes } from '../../stack/dev-funds.js';
-import { giveToken, tokenRoutes } from '../../stack/dev-token.js';
+import type { BrowserContext, Page } from 'playwright-core';
 import { tradedChain, type TradedChain } from './exchange-on-chain.js';
 import { freePort } from './free-port.js';
 import { bearerToken } from './gasless-wallet.js';
 import { WITHOUT_FSYNC, exchangeDatabase } from './postgres.js';
-import { testMachine } from './test-machine.js';
+import type { ToTradingProcess } from './trading-process.js';
+import { within } from './until.js';
 
 const LONGEST_LEAP_S = 604_800;
 
 export type TradingStack = Awaited<ReturnType<typeof tradingStack>>;
 
-/** A stack like the development stack, whose time a test lets pass. It keeps its port through restarts. */
+/** A stack like the development stack, whose time a test lets pass. It keeps its port when it is killed and started again. */
 export async function tradingStack() {
   const node = await tradedChain({ chain: { exposureCheck: true } });
-  const [database, port, machine] = [await exchangeDatabase(), await freePort(), testMachine()];
+  const [database, port] = [await exchangeDatabase(), await freePort()];
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-page-'));
   const relayer = node.accounts[8]!;
   const configured = node.configured({
     chain: { ...node.chain, publicRpcUrl: node.url }, relayerKey: relayer.privateKey, relayer: relayer.address.toLowerCase(),
   });
-  const config = parseConfig({
+  const environment = {
     PORT: String(port), DATABASE_URL: database.url, DATA_DIR: directory, LOG_LEVEL: 'silent', CLOCK_MAX_JUMP_S: String(LONGEST_LEAP_S),
     ...WITHOUT_FSYNC,
-  });
-  const token = await bearerToken(database.url);
-  const routes = [
-    ...fundsRoutes({ chainId: node.chain.chainId, give: createFaucet({ chain: node.chain, rpcUrl: node.url }), now: () => performance.now() }),
-    ...tokenRoutes(token),
-  ];
-  const urls = { log: database.url, readModels: database.url, outbox: database.url };
-  const open = () => startProcess(config, { urls, chains: [configured], routes, ownPagesOnly: [giveToken] }, createLogger(config), machine);
-  let running: ExchangeProcess | undefined = await open();
-  const stop = async (): Promise<void> => {
-    const stopped = running;
-    running = undefined;
-    for (const { run } of stopped?.stopSteps ?? []) await run();
+  };
+  const settings = { environment, databaseUrl: database.url, configured, token: await bearerToken(database.url) };
+  let passedMs = 0;
+  const start = async (): Promise<ChildProcess> => {
+    const child = fork(fileURLToPath(new URL('./trading-process.js', import.meta.url)), { serialization: 'advanced', execArgv: [] });
+    await told(child, { kind: 'passed', passedMs });
+    await told(child, { kind: 'open', settings });
+    return child;
+  };
+  let running = await start();
+  const kill = async (): Promise<void> => {
+    if (running.exitCode !== null || running.signalCode !== null) return;
+    running.kill('SIGKILL');
+    await once(running, 'exit');
   };
   return {
-    node, url: `http://127.0.0.1:${port}`, stop,
-    async start(): Promise<void> { running = await open(); },
+    node, url: `http://127.0.0.1:${port}`, kill,
+    async start(): Promise<void> { running = await start(); },
     /** Time passes on the machine and on the chain. */
     async pass(seconds: number): Promise<void> {
-      machine.passedMs += seconds * 1_000;
+      passedMs += seconds * 1_000;
+      await told(running, { kind: 'passed', passedMs });
       await node.rpc('evm_increaseTime', [seconds]);
       await node.rpc('evm_mine');
     },
     async close(): Promise<void> {
-      await stop();
+      await kill();
       await database.drop();
       await node.stop();
       await rm(directory, { recursive: true, force: true });
@@ -64,11 +64,22 @@ export async function tradingStack() {
   };
 }
 
+/** Resolves when the process says that it has done it. Rejects when it ends before. */
+async function told(child: ChildProcess, message: ToTradingProcess): Promise<void> {
+  const answer = Promise.race([
+    once(child, 'message'), once(child, 'exit').then(([code]) => Promise.reject(new Error(`the exchange has ended with ${String(code)}`))),
+  ]);
+  child.send(message);
+  await within(`the exchange: ${message.kind}`, answer);
+}
+
 export interface AnnouncedTestWallet {
   /** What the wallet has been asked for, in order. */
   readonly asked: readonly string[];
   /** Answers the next request for a signature with a refusal. */
   refuseNext(): void;
+  /** Its user chooses another account, or none, and the wallet tells the page. */
+  choose(page: Page, account?: Wallet): Promise<void>;
 }
 
 /** Puts a wallet into every page of the context, which announces itself by EIP-6963, and is on another chain until it is asked to change. */
@@ -78,8 +89,10 @@ export async function announceWallet(
   const asked: string[] = [];
   let refuses = false;
   let chainId = 1;
+  let chosen: Wallet | undefined = wallet;
+  const accounts = (): string[] => chosen === undefined ? [] : [chosen.address];
   const answers: Readonly<Record<string, (params: readonly unknown[]) => unknown>> = {
-    eth_requestAccounts: () => [wallet.address], eth_accounts: () => [wallet.address], eth_chainId: () => `0x${chainId.toString(16)}`,
+    eth_requestAccounts: accounts, eth_accounts: accounts, eth_chainId: () => `0x${chainId.toString(16)}`,
     wallet_switchEthereumChain: ([wished]) => {
       chainId = Number((wished as { readonly chainId: string }).chainId);
       return null;
@@ -94,7 +107,7 @@ export async function announceWallet(
       };
       if (domainType === undefined) return { refused: { code: -32_602, message: 'types.EIP712Domain is missing' } };
       if (domain.chainId !== chainId) return { refused: { code: -32_602, message: `the wallet is on chain ${chainId}` } };
-      return wallet.signTypedData(domain, types, message);
+      return chosen?.signTypedData(domain, types, message);
     },
   };
   await context.exposeFunction('askTestWallet', async (method: string, params: readonly unknown[] = []) => {
@@ -119,6 +132,13 @@ export async function announceWallet(
     const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }));
     addEventListener('eip6963:requestProvider', announce);
     announce();
+    addEventListener('test-wallet-accounts', ({ detail }) => heard.accountsChanged?.(detail));
   })()`);
-  return { asked, refuseNext() { refuses = true; } };
+  return {
+    asked, refuseNext() { refuses = true; },
+    async choose(page, account) {
+      chosen = account;
+      await page.evaluate(`dispatchEvent(new CustomEvent('test-wallet-accounts', { detail: ${JSON.stringify(accounts())} }))`);
+    },
+  };
 }

@@ -6,7 +6,7 @@ import {
 import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
 import { createEngine } from '../../engine/run/engine.js';
 import type { Engine } from '../../engine/run/stepping.js';
-import type { Restored } from '../../engine/run/snapshot.js';
+import type { Restored } from '../../engine/run/snapshot-state.js';
 import { viewOf, type EngineView } from '../../engine/run/view.js';
 import type { ChainAudit } from './chain/chain-audit.js';
 import type { PositionStore } from './chain/position-store.js';

@@ -95,6 +95,9 @@ function OneRecord({ position }: { readonly position: number }) {
 function BookThen({ market, position }: { readonly market: Hex; readonly position: number }) {
   const { value, error } = useRead<Orderbook>(`${market} ${position}`, () => exchange.peek().read.orderbook(market, { at: position }));
   if (value === undefined) return error === undefined ? <p role="status">Loading…</p> : <Refused error={error} />;
+  if (value.asks.length + value.bids.length === 0) {
+    return <p class="hint">The book of <a href={`#/markets/${market}`}>its market</a> was empty at position {position}.</p>;
+  }
   return (
     <table>
       <caption>The book at position {position}, of <a href={`#/markets/${market}`}>its market</a></caption>

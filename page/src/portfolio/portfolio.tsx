@@ -259,7 +259,7 @@ function Trades({ live, user }: { readonly live: LivePortfolio; readonly user: H
         <ul>
           {live.failedTrades.rows.value.map((trade) => (
             <li key={trade.fill}>
-              {trade.timestamp.slice(0, 19).replace('T', ' ')}: {trade.buyerAddress === user ? 'bought' : 'sold'} {shownShares(trade.fillSize)}{' '}
+              {shownTime(Date.parse(trade.timestamp) / 1_000)}: {trade.buyerAddress === user ? 'bought' : 'sold'} {shownShares(trade.fillSize)}{' '}
               {trade.outcome === 0 ? 'YES' : 'NO'} at {shownPrice(trade.fillPrice)} of <a href={`#/markets/${trade.marketId}`}>{shortened(trade.marketId)}</a>:{' '}
               {failureInWords(trade.reason)} (<code>{trade.reason}</code>)
             </li>

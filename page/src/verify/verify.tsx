@@ -1,5 +1,6 @@
 /** Decides the history again in the browser, with the matching engine itself, and compares it with what the chain has anchored. */
 import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { configuration } from '../exchange.js';
 import type { AnchorSource } from './anchors.js';
 import type { Verification, VerifyProgress } from './verifier.js';
@@ -14,6 +15,9 @@ const fault = signal('');
 const nodeUrl = signal('');
 const contract = signal('');
 const chain = signal('');
+/** Up to where this browser has verified before. */
+const verified = signal(0);
+const isFromCheckpoint = signal(true);
 
 let worker: Worker | undefined;
 
@@ -21,12 +25,17 @@ function workerOfPage(): Worker {
   if (worker !== undefined) return worker;
   const made = new Worker(new URL('./verify.worker.ts', import.meta.url), { type: 'module' });
   made.addEventListener('message', ({ data }: MessageEvent<FromVerifier>) => {
-    if (data.kind === 'progress') {
-      progress.value = data.progress;
-      return;
+    switch (data.kind) {
+      case 'checkpoint':
+        verified.value = data.records;
+        break;
+      case 'progress':
+        progress.value = data.progress;
+        break;
+      case 'result':
+        result.value = data.result;
+        running.value = false;
     }
-    result.value = data.result;
-    running.value = false;
   });
   made.addEventListener('error', ({ message }) => {
     fault.value = `The verification has failed: ${message || 'its script could not be loaded'}`;
@@ -48,7 +57,7 @@ function begin(event: Event): void {
   fault.value = '';
   result.value = undefined;
   running.value = true;
-  say({ kind: 'run', anchors: anchorSource() });
+  say({ kind: 'run', anchors: anchorSource(), isFromCheckpoint: isFromCheckpoint.value && verified.value > 0 });
 }
 
 function beginAnew(): void {
@@ -56,6 +65,7 @@ function beginAnew(): void {
   progress.value = undefined;
   result.value = undefined;
   running.value = false;
+  say({ kind: 'look' });
 }
 
 function anchorSource(): AnchorSource | undefined {
@@ -66,6 +76,9 @@ function anchorSource(): AnchorSource | undefined {
 }
 
 export function Verify() {
+  useEffect(() => {
+    if (worker === undefined) say({ kind: 'look' });
+  }, []);
   const [first] = configuration.value?.chains ?? [];
   const hasBegun = progress.value !== undefined || result.value !== undefined || running.value;
   return (
@@ -74,7 +87,8 @@ export function Verify() {
       <p>
         This browser reads the whole history from position 0 and decides every command again, with the matching engine
         that the exchange runs. Each outcome and digest has to be the same.
-        Signatures are not checked here; <code>npm run audit</code> checks them, too. Where you stop, you can go on as long as this tab is open.
+        Signatures are not checked here; <code>npm run audit</code> checks them, too.
+        Where you stop, you can go on: this browser keeps how far it has come.
       </p>
       <form class="panel stack" onSubmit={begin}>
         <label class="field">
@@ -89,6 +103,7 @@ export function Verify() {
           Chain
           <input name="chain" value={chain.value} disabled={hasBegun} placeholder={String(first?.chainId ?? '')} onInput={(event) => { chain.value = event.currentTarget.value; }} />
         </label>
+        {verified.value > 0 && !hasBegun && <BeginsAt />}
         <div class="row">
           <button class="primary" type="submit" disabled={running.value}>{hasBegun ? 'Go on' : 'Verify'}</button>
           <button type="button" disabled={!running.value} onClick={() => { say({ kind: 'stop' }); }}>Stop</button>
@@ -99,6 +114,19 @@ export function Verify() {
       {fault.value === '' ? null : <p class="refusal" role="alert">{fault.value}</p>}
       <Result />
     </>
+  );
+}
+
+function BeginsAt() {
+  const take = (value: string): void => { isFromCheckpoint.value = value === 'checkpoint'; };
+  return (
+    <label class="field">
+      Begin at; this browser has verified {verified.value} records before, and looks whether the history still has them
+      <select name="from" value={isFromCheckpoint.value ? 'checkpoint' : 'start'} onChange={(event) => { take(event.currentTarget.value); }}>
+        <option value="checkpoint">position {verified.value}</option>
+        <option value="start">position 0</option>
+      </select>
+    </label>
   );
 }
 
@@ -127,6 +155,8 @@ function Result() {
       <p class={verdict === 'verified' ? 'success' : verdict === 'stopped' ? 'notice' : 'refusal'} role="status" data-verdict={verdict}>{VERDICTS[verdict]}</p>
       <dl class="facts">
         <dt>Records that agree</dt><dd>{found.records}</dd>
+        {found.from > 0 && <dt>Verified before by this browser</dt>}
+        {found.from > 0 && <dd data-from>{found.from} of them; the chain's anchors among them were not compared again</dd>}
         <dt>Digest after them</dt><dd class="mono">{found.digest}</dd>
         <dt>Records per second</dt><dd>{found.recordsPerSecond}</dd>
         <dt>Anchors that agree</dt><dd data-anchors>{typeof found.anchors === 'number' ? found.anchors : found.anchors.startsWith('skipped') ? ANCHORS_SKIPPED : found.anchors}</dd>
