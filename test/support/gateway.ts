@@ -58,7 +58,8 @@ export async function startGateway(processes: () => readonly GatewayProcess[], p
     answer(response, 503, { code: 'unavailable', detail: `no ${role} process answers` });
   }
 
-  const server = createServer((request, response) => { pass(request, response).catch(() => { response.destroy(); }); });
+  // Closing an idle connection would meet a request that its client has just sent, which looks as if a process had broken it.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => { pass(request, response).catch(() => { response.destroy(); }); });
   await new Promise<void>((resolve) => { server.listen(port, HOST, resolve); });
   return {
     url: `http://${HOST}:${(server.address() as AddressInfo).port}`,
