@@ -122,6 +122,7 @@ export class Cancels {
     const message = { trader: this.signing.trader, orderHashes };
     const { request } = await this.requestOf(chain, 'cancel-orders', message, options);
     return this.session.send(postOf('/api/v1/orders/cancel', request), {
+      check: (answer) => { resultsOf(answer, orderHashes.length); },
       isFinal: (answer) => resultsOf(answer, orderHashes.length).every(({ status }) => status < 500),
       result: (answer) => resultsOf(answer, orderHashes.length).map((result) => (
         result.status < 400 ? result.body as unknown as CancelledOrder : refusalIn(result))),

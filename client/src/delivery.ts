@@ -45,10 +45,9 @@ export async function read(delivery: Delivery, request: ApiRequest, options: Cal
 /** How an answer of success is taken. */
 export interface Taking<T> {
   readonly result: (answer: Delivered) => T;
-  /**
-   * An answer of several results of which some may pass is not: then the request is sent again. So it is where this
-   * throws TransportError, for an answer that cannot be the exchange's.
-   */
+  /** Throws TransportError for an answer that cannot be the exchange's: then the request is sent again. */
+  readonly check?: (answer: ApiAnswer) => void;
+  /** An answer of several results of which some may pass is not: then the request is sent again. */
   readonly isFinal?: (answer: ApiAnswer) => boolean;
 }
 
@@ -59,7 +58,7 @@ export interface Taking<T> {
 export async function deliver<T>(
   delivery: Delivery, request: SentRequest, taking: Taking<T>, options: CallOptions = {},
 ): Promise<T> {
-  const { result: take, isFinal = () => true } = taking;
+  const { result: take, check, isFinal = () => true } = taking;
   options.signal?.throwIfAborted();
   const attempts = new Attempts(delivery, options);
   let wasUnsure = false;
@@ -67,16 +66,15 @@ export async function deliver<T>(
   const unknown = (cause: unknown) => new OutcomeUnknown(request, ask, cause);
   for (;;) {
     let result: ApiAnswer | ExchangeError;
-    let isEnough = true;
     try {
       result = await attempts.next(request);
-      if (!(result instanceof Error)) isEnough = isFinal(result);
+      if (!(result instanceof Error)) check?.(result);
     } catch (error) {
       if (!(error instanceof TransportError)) throw unknown(error);
       result = error;
     }
     if (!(result instanceof Error)) {
-      const goesOn = !isEnough && await attempts.waitAfter(undefined).catch(() => false);
+      const goesOn = !isFinal(result) && await attempts.waitAfter(undefined).catch(() => false);
       if (!goesOn) return take({ ...result, wasUnsure });
       continue;
     }

@@ -122,6 +122,7 @@ export class Orders {
     for (const order of orders) signed.push(await this.signed(order, options));
     const request = postOf('/api/v1/orders/batch', { orders: signed.map(bodyOf) });
     return this.session.send(request, {
+      check: (answer) => { resultsOf(answer, signed.length); },
       isFinal: (answer) => resultsOf(answer, signed.length).every(({ status }) => status < 500 && status !== 429),
       result: (answer) => resultsOf(answer, signed.length).map((result, i) => (
         this.batchResult(signed[i] as SignedOrder, result, answer))),

@@ -4,12 +4,13 @@
  */
 import type { ChainConfiguration, Market, Resolution, UserNonces } from './answers.js';
 import { hexOf, unitsOf, wholeNumber } from './arguments.js';
-import { BadArgument, Refusal, type CallOptions } from './errors.js';
+import { BadArgument, Refusal, TransportError, type CallOptions } from './errors.js';
 import { writeJson } from './exact-json.js';
 import { JSON_TYPE, type OrderPermit } from './orders.js';
 import { marketIdOf, type MarketReference, type OnChain, type Session } from './session.js';
 import { partsOf } from './signer.js';
 import type { MessageName, RelayedAction, Signing } from './signing.js';
+import type { ApiAnswer } from './transport.js';
 import { Outcome, type Amount, type Hex } from './vocabulary.js';
 import { backOffMs, pause } from './waiting.js';
 
@@ -219,8 +220,9 @@ export class Relay {
     }
     const headers = { ...JSON_TYPE, Authorization: `Bearer ${this.token}` };
     return this.session.send({ method: 'POST', path: `/api/v1/relayer/${action}`, headers, body: writeJson(body) }, {
+      check: txHashIn,
       result: (answer) => {
-        const { tx_hash: single, txHash = single } = answer.body as Readonly<Record<string, Hex | ''>>;
+        const txHash = txHashIn(answer);
         return { txHash: txHash === '' ? undefined : txHash };
       },
     }, options);
@@ -266,6 +268,13 @@ export class Relay {
 
 /** A resolved market, by its id and its contract. */
 export type RedeemedMarket = { readonly marketId: Hex } & Pick<Market, 'contractAddress'>;
+
+/** The transaction; empty where none was needed. Throws TransportError for an answer that does not say. */
+function txHashIn({ status, body }: ApiAnswer): Hex | '' {
+  const { tx_hash: single, txHash = single } = body as Readonly<Record<string, unknown>>;
+  if (typeof txHash === 'string') return txHash as Hex | '';
+  throw new TransportError('an answer names no transaction, so it is not the relayer\'s', { status });
+}
 
 /** Whether another message has the nonce. */
 function isTaken(error: unknown): boolean {

@@ -70,7 +70,7 @@ export function createStreams({ log, db, places, assets, onError, room, bytesOfA
     open += 1;
     return createConnection({
       form, parts, room, backlog, isFixed: form === events, stallMs, onError, cutOff: () => { cutOff += 1; },
-      mustExist: async (channels) => { if (!hub.tells(channels)) await mustExist(channels, { db, assets }); },
+      mustExist: async (channels) => { if (!hub.tells(channels)) await mustExist(channels, { db, assets, length: parts.length }); },
       ended() {
         open -= 1;
         leave();
@@ -104,14 +104,27 @@ export function createStreams({ log, db, places, assets, onError, room, bytesOfA
 
 const KNOWN: Statement = { name: 'stream_markets_known', text: `select ${hex('market_id')} as id from markets where market_id = any($1::bytea[])` };
 
-/** Throws RequestError `unknown_market`, `unknown_asset` for a channel of what there is not. */
-export async function mustExist(
-  channels: readonly Channel[], { db, assets }: { readonly db: Pick<Database, 'rows'>; readonly assets: readonly string[] },
-): Promise<void> {
+interface Existing {
+  readonly db: Pick<Database, 'rows' | 'waitForPosition'>;
+  readonly assets: readonly string[];
+  /** Of the outcomes. */
+  readonly length: () => Promise<number>;
+}
+
+/**
+ * Throws RequestError `unknown_market`, `unknown_asset` for a channel of what there is not, and `not_caught_up` where
+ * the read models cannot tell in time: a stream tells of a market before they have it.
+ */
+async function mustExist(channels: readonly Channel[], { db, assets, length }: Existing): Promise<void> {
   for (const channel of channels) if (channel.kind === 'prices') requireAsset(channel.asset, { assets });
   const markets = [...new Set(channels.flatMap((channel) => 'marketId' in channel ? [channel.marketId] : []))];
   if (markets.length === 0) return;
-  const known = new Set((await db.rows<{ id: string }>(KNOWN, [markets.map(bytes)])).map(({ id }) => id));
-  const unknown = markets.find((market) => !known.has(market));
+  const missing = async (): Promise<string | undefined> => {
+    const known = new Set((await db.rows<{ id: string }>(KNOWN, [markets.map(bytes)])).map(({ id }) => id));
+    return markets.find((market) => !known.has(market));
+  };
+  if (await missing() === undefined) return;
+  await db.waitForPosition(await length() - 1);
+  const unknown = await missing();
   if (unknown !== undefined) throw new RequestError('unknown_market', unknown);
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet, id } from 'ethers';
-import { connect, Outcome, Side, UNLIMITED, type Client, type Hex, type Message, type Placed } from '../../client/src/client.js';
+import { connect, Outcome, Refusal, Side, UNLIMITED, type Client, type Hex, type Message, type Placed } from '../../client/src/client.js';
 import { mortalService, type Death, type MortalService } from '../harness/mortal-processes.js';
 import { crashChain, type CrashChain } from '../support/crash-chain.js';
 import { extent, SEED } from '../support/extent.js';
@@ -96,14 +96,14 @@ describe(`client: a market's life through kills of the service (SEED=${SEED})`, 
       await chain.mint(wallet, 100n * USDC);
       await chain.rpc('anvil_setBalance', [wallet.address, '0x0']);
     }
-    const market = await createdMarket();
-    const { orders: seen, follow } = ownOrders(ann, market);
-    const following = follow(leaving.signal);
-    following.catch(() => undefined);
     await Promise.all([
       ann.relay.permit({ spender: 'conditionalTokens', value: UNLIMITED }), ann.relay.approve(), ben.relay.permit({ value: '50' }),
     ]);
     await until('the permit is on the chain', async () => await chain.read('collateral', 'allowance', [wallets.ann.address, chain.chain.contracts.conditionalTokens]) === UNLIMITED);
+    const market = await createdMarket();
+    const { orders: seen, follow } = ownOrders(ann, market);
+    const following = follow(leaving.signal);
+    following.catch(() => undefined);
     await ann.relay.split(market, '60');
     await until('the shares are there', async () => (await ann.read.position(market, ann.address)).yesShares === 60n * USDC, 120);
     const { sold, cancelled } = await traded(market);
@@ -115,7 +115,7 @@ describe(`client: a market's life through kills of the service (SEED=${SEED})`, 
     assert.match(stdout, /redeemed by .*\npaid {2}Who is paid\?\n/);
     const paid = sold / 2n;
     await until('everybody is paid', async () => await chain.usdcOf(wallets.ann) === 100n * USDC + paid - sold && await chain.usdcOf(wallets.ben) === 100n * USDC - paid + sold, 120);
-    await until('the stream has told of every cancel', () => cancelled.every((hash) => seen.get(hash) === 'cancelled'), 120);
+    await Promise.race([following, until('the stream has told of every cancel', () => cancelled.every((hash) => seen.get(hash) === 'cancelled'), 120)]);
     leaving.abort(new Error('enough'));
     await assert.rejects(following, /enough/, 'and of no gap');
 
@@ -135,24 +135,31 @@ describe(`client: a market's life through kills of the service (SEED=${SEED})`, 
     throw new Error('the stream has ended');
   }
 
-  /** Sells at one half: the amount, and the orders that were cancelled. */
+  /** Sells at one half, at most until the market closes: the amount, and the orders that were cancelled. */
   async function traded(market: Hex): Promise<{ sold: bigint; cancelled: Hex[] }> {
     const { ann, ben } = clients;
     let sold = 0n;
     const cancelled: Hex[] = [];
-    for (let i = 0; i < ORDERS; i++) {
+    const trade = async (i: number): Promise<void> => {
       const size = BigInt(1 + random() % 3) * USDC / (ORDERS > 20 ? 10n : 1n);
       const ask: Placed = await ann.place({ market, side: Side.Sell, outcome: Outcome.Yes, price: '0.5', size });
       if (i % 4 === 3) {
         assert.equal((await ann.cancel(ask)).remainingSize, size);
         cancelled.push(ask.orderHash);
-        continue;
+        return;
       }
       const bid = await ben.place({ market, side: Side.Buy, outcome: Outcome.Yes, price: '0.5', size });
       assert.equal(bid.matches, 1);
       assert.equal((await ben.read.order(ask.orderHash)).status, 'filled', 'who has written the fill reads it');
       sold += size;
+    };
+    try {
+      for (let i = 0; i < ORDERS; i++) await trade(i);
+    } catch (error) {
+      // On a slow machine a service that is killed so often does not come to all of them.
+      if (!(error instanceof Refusal) || error.code !== 'market_closed') throw error;
     }
+    assert.ok(sold > 0n && cancelled.length > 0, `${sold} sold and ${cancelled.length} cancelled in ${OPEN_S} s`);
     return { sold, cancelled };
   }
 

@@ -50,6 +50,13 @@ describe('client: messages to the relayer', () => {
     }]);
   });
 
+  it('are sent again where the answer names no transaction, since whatever stands between may send it', async () => {
+    const { client, sent } = world(nonces('7'), json({}), json({ success: true }), done('0x1'));
+    assert.deepEqual(await client.relay.split(MARKET, '1'), { txHash: '0x1' });
+    assert.deepEqual(sent().map(({ r }) => Number(r)), [7, 7, 7]);
+    assert.deepEqual(await world(nonces('7'), done('')).client.relay.split(MARKET, '1'), { txHash: undefined }, 'nothing had to be sent');
+  });
+
   it('wait while another message has the nonce, and are signed with the next one', async () => {
     const { client, sent } = world(nonces('7'), problem(409, 'relay_already_used'), nonces('7'), problem(409, 'relay_already_used'), nonces('8'), done('0x2'));
     assert.deepEqual(await client.relay.split(MARKET, '1'), { txHash: '0x2' });

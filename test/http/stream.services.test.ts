@@ -191,6 +191,24 @@ describe('service: the stream', () => {
     assert.equal((await open('channels=markets')).response.statusCode, 200);
   });
 
+  it('knows a market of which the history tells before the read models have it', async () => {
+    const { db } = world;
+    const id = hash(0x5eed);
+    await append(...outcomesOf(AT, [opened(id)]));
+    await world.caughtUp();
+    let isBehind = true;
+    await start({ db: {
+      ...db, rows: (statement, values) => isBehind && statement.name === 'stream_markets_known' ? Promise.resolve([]) : db.rows(statement, values),
+      async waitForPosition(position, patience) {
+        await db.waitForPosition(position, patience);
+        assert.equal(position, length() - 1);
+        isBehind = false;
+      },
+    } });
+    assert.equal((await open(`channels=trades:${id}`)).response.statusCode, 200);
+    assert.equal(isBehind, false);
+  });
+
   const unknownMarket = hash(0xeeee);
   const fifty = Array.from({ length: 51 }, (_, n) => `orders:${traderAddress(n)}`);
   const refusals: readonly (readonly [name: string, query: string, status: number, code: string, lastEventId?: string])[] = [

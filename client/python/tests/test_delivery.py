@@ -151,6 +151,13 @@ def test_a_relayed_action_is_done_when_its_nonce_is_used() -> None:
         assert caught.value.tx_hash == "0x12"
 
 
+def test_an_answer_without_a_transaction_says_nothing_of_a_relayed_action() -> None:
+    driver = Driver()
+    due = answer({"owner": "3", "token": "0", "markets": []})
+    with pytest.raises(OutcomeUnknown, match="ctf-split was answered without a transaction"):
+        driver.run(driver.core(token="t").split(MARKET, "1"), due, answer({}))
+
+
 def test_a_relayed_action_is_signed_anew_while_another_message_has_its_nonce() -> None:
     driver = Driver()
     core = driver.core(token="t")

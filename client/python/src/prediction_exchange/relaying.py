@@ -241,7 +241,9 @@ class Relaying(Session):
         request = self._authorized(post(f"/api/v1/relayer/{action}", {"chainId": chain["chainId"], **body}))
         delivered = yield from self._write(request, action)
         answer = body_of(delivered.response)
-        tx_hash = str(answer.get("tx_hash", answer.get("txHash", "")))
+        tx_hash = answer.get("tx_hash", answer.get("txHash"))
+        if not isinstance(tx_hash, str):
+            raise OutcomeUnknown(f"{action} was answered without a transaction", request)
         if tx_hash == "" or not wait:
             return Relayed(tx_hash, is_done=tx_hash == "")
         deadline = self.clock.elapsed() + self.patience.resend_for
