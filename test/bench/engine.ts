@@ -1,15 +1,18 @@
 /** The whole engine without I/O: recorded commands in, events, texts and digests out; and what it leaves on the heap. */
-import { decodeCommand } from '../../engine/records/codec.js';
+import { decodeCommand, outcomeText } from '../../engine/records/codec.js';
 import { encodeCommand } from '../../engine/records/encode.js';
 import type { Command } from '../../engine/records/commands.js';
+import { DigestChain } from '../../engine/run/digest-chain.js';
 import { createEngine } from '../../engine/run/engine.js';
-import type { Engine } from '../../engine/run/stepping.js';
+import type { Engine, Step } from '../../engine/run/stepping.js';
 import { newCommand } from '../support/commands.js';
 import type { BenchLine } from './line.js';
 import { createHash } from 'node:crypto';
 
 export const T0 = 1_700_000_000_000;
 const COMMANDS = 300_000;
+/** For the share of the outcomes' texts and digests: their outcomes are all kept. */
+const SHARE_COMMANDS = 50_000;
 const FLAT_COMMANDS = 1_000_000;
 
 const bytes32 = (n: number, tag: string): string => `0x${tag}${n.toString(16).padStart(62, '0')}`;
@@ -78,6 +81,7 @@ function* passing(count: number, fillOf: () => number): Generator<Buffer> {
 
 export function engineBench(): Promise<BenchLine[]> {
   mixRun(mix(50_000));
+  const shares = sharesOf(mix(SHARE_COMMANDS));
   const data = mix(COMMANDS);
   const fromBytes = best(() => mixRun(data));
   const commands = data.map((bytes) => decodeCommand(bytes));
@@ -85,6 +89,8 @@ export function engineBench(): Promise<BenchLine[]> {
   return Promise.resolve([
     { name: 'engine without I/O, commands in to events and digests out', figure: decoded, unit: 'commands/s', target: { atLeast: 150_000 } },
     { name: 'the same from recorded bytes, as a replay has it', figure: fromBytes, unit: 'commands/s', target: {} },
+    { name: 'the outcomes\' texts and digests, of the time of a step from bytes', figure: shares.textsAndDigests, unit: '%', target: {} },
+    { name: 'the digests alone, of texts that are there', figure: shares.digests, unit: '%', target: {} },
     { name: `heap growth over ${FLAT_COMMANDS} commands that leave nothing resting`, figure: flat(), unit: 'MB', target: { atMost: 8 } },
   ]);
 }
@@ -99,6 +105,29 @@ function mixRun(data: readonly Buffer[], commands: readonly Command[] = []): num
   const start = process.hrtime.bigint();
   for (let i = 0; i < data.length; i++) engine.step(data[i]!, commands[i]);
   return Math.round(data.length / (Number(process.hrtime.bigint() - start) / 1e9));
+}
+
+/** What the outcomes' texts and digests cost, in percent of whole steps: the least of a few turns each. */
+function sharesOf(data: readonly Buffer[]): { readonly textsAndDigests: number; readonly digests: number } {
+  const whole: number[] = [];
+  const textsAndDigests: number[] = [];
+  const digests: number[] = [];
+  for (let turn = 0; turn < 4; turn++) {
+    const engine = tradingEngine();
+    const steps = new Array<Step>(data.length);
+    whole.push(seconds(() => { data.forEach((bytes, i) => { steps[i] = engine.step(bytes); }); }));
+    const chain = new DigestChain();
+    textsAndDigests.push(seconds(() => { steps.forEach(({ outcome }, i) => chain.next(data[i]!, outcomeText(outcome))); }));
+    digests.push(seconds(() => { steps.forEach(({ text }, i) => chain.next(data[i]!, text)); }));
+  }
+  const share = (times: readonly number[]): number => Math.round(100 * Math.min(...times) / Math.min(...whole));
+  return { textsAndDigests: share(textsAndDigests), digests: share(digests) };
+}
+
+function seconds(work: () => void): number {
+  const start = process.hrtime.bigint();
+  work();
+  return Number(process.hrtime.bigint() - start) / 1e9;
 }
 
 function flat(): number {
