@@ -66,9 +66,9 @@ export function openMarket(
 ): OpenMarket {
   const marketId = Buffer.from(keccak256(Buffer.from(`prediction-exchange/${chainId}/${market.slug}`))).toString('hex');
   return {
-    kind: 'OpenMarket', v: 3, ifOver: 'close', at, marketId: `0x${marketId}`, question: market.question, description: market.description,
+    kind: 'OpenMarket', v: 3, at, marketId: `0x${marketId}`, question: market.question, description: market.description,
     category: market.category, contractAddress: `0x${marketId.slice(24)}`, maker: market.maker ?? DEVELOPMENT_MAKER,
-    expiration: Math.floor(at / 1_000) + market.expiresInDays * 86_400, chainId, marketKind: 'standard',
+    expiration: Math.floor(at / 1_000) + market.expiresInDays * 86_400, chainId, marketKind: 'standard', ifOver: 'close',
   };
 }
 

@@ -159,7 +159,10 @@ function quickTerms({ contracts }: Chain, events: readonly RawChainEvent[]): Rea
   return terms;
 }
 
-/** Reads events one after the other. A market is known from its MarketCreated event on. */
+/**
+ * Reads events one after the other. A market is known from its MarketCreated event on. The commands have their fields in
+ * the order of their schemas, which the compiled readers know.
+ */
 function createReader(
   context: FactsContext, quick: ReadonlyMap<string, QuickTerms>,
 ): (event: Exclude<ChainEvent, { name: 'HistoryAnchored' | 'QuickMarketResolved' }>, raw: RawChainEvent) => FactCommand | undefined {
@@ -170,11 +173,11 @@ function createReader(
   const isKnownMarket = (marketId: string) => created.has(marketId) || context.isKnownMarket(marketId);
 
   return (event, { block, logIndex, txHash }) => {
-    const head = { v: 1, at } as const;
+    const head = <K extends FactCommand['kind']>(kind: K) => ({ kind, v: 1, at } as const);
     const fact = { chainId, block, logIndex };
     switch (event.name) {
       case 'MarketCreated': {
-        const command = { ...openMarket(event.args, chainId, quick.get(event.args.marketId)), at, fact } as const;
+        const command = { ...openMarket(event.args, { at, chainId, quick: quick.get(event.args.marketId) }), fact } as const;
         for (const known of [command.marketId, command.tokens.yes, command.tokens.no]) created.add(known);
         return command;
       }
@@ -186,55 +189,64 @@ function createReader(
         if (from === to) return undefined;
         const known = items.filter(({ token, amount }) => amount !== '0' && isKnownToken(token));
         if (known.length > MAX_TRANSFER_ITEMS) throw new Unrecordable(`a transfer of ${known.length} tokens; the limit is ${MAX_TRANSFER_ITEMS}`);
-        return known.length === 0 ? undefined : { ...head, kind: 'RecordTransfer', chainId, from, to, txHash, items: known, fact };
+        return known.length === 0 ? undefined : { ...head('RecordTransfer'), chainId, from, to, txHash, items: known, fact };
       }
       case 'PayoutRedemption': {
         const { redeemer: user, collateralToken, parentCollectionId, conditionId: marketId, payout } = event.args;
         // Anybody can redeem a known condition with a collateral token that they made themselves.
         const isOurs = collateralToken === contracts.collateral && parentCollectionId === ZERO_BYTES32
           && isKnownMarket(marketId);
-        return isOurs ? { ...head, kind: 'RecordRedemption', marketId, user, payout: String(payout), txHash, fact } : undefined;
+        return isOurs ? { ...head('RecordRedemption'), marketId, user, payout: String(payout), txHash, fact } : undefined;
       }
       case 'ConditionResolution': {
         const marketId = event.args.conditionId;
         if (!isKnownMarket(marketId)) return undefined;
         const winningOutcome = winnerOf(event.args);
-        return winningOutcome === 'half' ? { ...head, kind: 'HalveMarket', marketId, fact } : { ...head, kind: 'ResolveMarket', marketId, winningOutcome, fact };
+        return winningOutcome === 'half' ? { ...head('HalveMarket'), marketId, fact } : { ...head('ResolveMarket'), marketId, winningOutcome, fact };
       }
-      case 'ResolutionProposed': return { ...head, ...proposal(event.args), fact };
-      case 'ResolutionDisputed': return { ...head, kind: 'RecordDispute', ...event.args, fact };
+      case 'ResolutionProposed': return { ...head('RecordProposal'), ...proposal(event.args), fact };
+      case 'ResolutionDisputed': {
+        const { marketId, assertionId, disputer } = event.args;
+        return { ...head('RecordDispute'), marketId, assertionId, disputer, fact };
+      }
       // An abandoned assertion counts no more, whatever the oracle says of it later: as if the oracle had rejected it.
-      case 'ResolutionRejected': case 'ResolutionAbandoned': return { ...head, kind: 'RecordRejection', ...event.args, fact };
-      case 'FillSettled': return { ...head, kind: 'SettleFill', fill: fillNumber(event.args.seq), txHash, fact };
+      case 'ResolutionRejected': case 'ResolutionAbandoned': {
+        const { marketId, assertionId } = event.args;
+        return { ...head('RecordRejection'), marketId, assertionId, fact };
+      }
+      case 'FillSettled': return { ...head('SettleFill'), fill: fillNumber(event.args.seq), txHash, fact };
       case 'FillFailed': {
         const reason = REASONS[Number(event.args.reason)] ?? 'unknown';
         const culprit = CULPRITS[Number(event.args.culprit)] ?? 'both';
-        return { ...head, v: 2, kind: 'FailFill', fill: fillNumber(event.args.seq), txHash, reason, culprit, countDefault: true, fact };
+        return { ...head('FailFill'), v: 2, fill: fillNumber(event.args.seq), txHash, reason, culprit, countDefault: true, fact };
       }
       case 'OrderCancelled': {
         const { orderHash, marketId, trader } = event.args;
-        return { ...head, kind: 'CancelOrder', orderHash, marketId, trader, fact };
+        return { ...head('CancelOrder'), orderHash, marketId, trader, fact };
       }
       case 'CancelScheduled': {
         const { trader, belowNonce } = event.args;
-        return { ...head, kind: 'CancelOrdersBelow', chainId, trader, belowNonce: String(belowNonce), fact };
+        return { ...head('CancelOrdersBelow'), chainId, trader, belowNonce: String(belowNonce), fact };
       }
     }
   };
 }
 
-function openMarket(args: ChainEventArgs['MarketCreated'], chainId: number, quick: QuickTerms | undefined) {
+function openMarket(args: ChainEventArgs['MarketCreated'], { at, chainId, quick }: {
+  readonly at: number; readonly chainId: number; readonly quick: QuickTerms | undefined;
+}) {
   const { marketId, market: contractAddress, maker, yesId, noId } = args;
   const marketKind = MARKET_KINDS[Number(args.kind)];
   if (marketKind === undefined) throw new Unrecordable(`a market of kind ${args.kind}, which this program does not know`);
   return {
-    kind: 'OpenMarket', v: 3, ifOver: 'close', marketId, contractAddress, maker, chainId, marketKind,
+    kind: 'OpenMarket', v: 3, at, marketId,
     question: cut(args.question, MAX_QUESTION) || '(no question)',
     description: cut(args.description, MAX_DESCRIPTION),
     category: CATEGORIES[Number(args.category)] ?? 'general',
-    expiration: seconds(args.expiration),
+    contractAddress, maker, expiration: seconds(args.expiration), chainId, marketKind,
     tokens: { yes: tokenOf(yesId), no: tokenOf(noId) },
     ...quick === undefined ? {} : { quick: { asset: assetOf(quick.asset), startTime: seconds(quick.startTime) } },
+    ifOver: 'close',
   } as const;
 }
 
@@ -246,7 +258,7 @@ function assetOf(name: string): string {
 function proposal(args: ChainEventArgs['ResolutionProposed']) {
   const { marketId, assertionId, proposer, outcome, bond, assertionTime, expirationTime } = args;
   return {
-    kind: 'RecordProposal', marketId, assertionId, proposer, outcome: outcome ? YES : NO, bond: String(bond),
+    marketId, assertionId, proposer, outcome: outcome ? YES : NO, bond: String(bond),
     assertionTime: seconds(assertionTime), expirationTime: seconds(expirationTime),
   } as const;
 }

@@ -3,6 +3,7 @@
  * one array per value it would take ten. Below are the columns of further values per order, which the engine knows and
  * the book does not need.
  */
+import { wordToHex } from '../records/hex.js';
 
 /** Words of an order's hash, which is text outside: `0x` and 64 lower-case hex digits. */
 export const HASH_WORDS = 8;
@@ -97,7 +98,7 @@ export function readHash(text: string, into: Int32Array): void {
 /** The text of the hash whose words are in `words` from index `at` on. */
 export function formatHash(words: Int32Array, at: number): string {
   let text = '0x';
-  for (let i = 0; i < HASH_WORDS; i++) text += (words[at + i]! >>> 0).toString(16).padStart(8, '0');
+  for (let i = 0; i < HASH_WORDS; i++) text += wordToHex(words[at + i]!);
   return text;
 }
 

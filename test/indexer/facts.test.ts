@@ -12,6 +12,7 @@ import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
+import { commandSchemas } from '../../engine/records/commands.js';
 import { encodeCommand } from '../../engine/records/encode.js';
 import { newCommand } from '../support/commands.js';
 
@@ -55,12 +56,13 @@ function eventOf(contract: keyof typeof contracts, event: string, args: readonly
 const head = { at: AT };
 const fact = { chainId: 137, block: 100, logIndex: 7 };
 
-/** The commands of the events; every one of them can be recorded. */
+/** The commands of the events; every one of them can be recorded, with its fields in the order in which they are read fastest. */
 function commandsOf(...events: RawChainEvent[]): unknown[] {
   const { facts, anchors, alerts } = factsOf(events, context);
   assert.deepEqual({ anchors, alerts }, { anchors: [], alerts: [] });
   return facts.map(({ command }) => {
     encodeCommand(command);
+    assert.deepEqual(Object.keys(command), Object.keys(commandSchemas[command.kind].properties).filter((name) => name in command));
     return command;
   });
 }
