@@ -3,7 +3,7 @@
  * one array per value it would take ten. Below are the columns of further values per order, which the engine knows and
  * the book does not need.
  */
-import { wordToHex } from '../records/hex.js';
+import { toHex } from '../records/hex.js';
 
 /** Words of an order's hash, which is text outside: `0x` and 64 lower-case hex digits. */
 export const HASH_WORDS = 8;
@@ -95,11 +95,13 @@ export function readHash(text: string, into: Int32Array): void {
   if (seen > 15) throw notHash(text);
 }
 
+const hashBytes = new Uint8Array(4 * HASH_WORDS);
+const hash = new DataView(hashBytes.buffer);
+
 /** The text of the hash whose words are in `words` from index `at` on. */
 export function formatHash(words: Int32Array, at: number): string {
-  let text = '0x';
-  for (let i = 0; i < HASH_WORDS; i++) text += wordToHex(words[at + i]!);
-  return text;
+  for (let i = 0; i < HASH_WORDS; i++) hash.setInt32(4 * i, words[at + i]!);
+  return toHex(hashBytes);
 }
 
 function notHash(text: string): RangeError {
