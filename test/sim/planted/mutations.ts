@@ -165,7 +165,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the indexer names another transaction than the event\'s', breaks: 'facts are on the chain',
     file: 'command/indexer/facts.js',
-    from: 'kind: \'SettleFill\', fill: fillNumber(event.args.seq), txHash,', to: 'kind: \'SettleFill\', fill: fillNumber(event.args.seq), txHash: `0x${\'ee\'.repeat(32)}`,',
+    from: 'head(\'SettleFill\'), fill: fillNumber(event.args.seq), txHash,', to: 'head(\'SettleFill\'), fill: fillNumber(event.args.seq), txHash: `0x${\'ee\'.repeat(32)}`,',
   },
   {
     name: 'an outcome names a settled fill twice', breaks: 'nothing is settled twice',
