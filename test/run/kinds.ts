@@ -25,7 +25,7 @@ export interface Share {
 
 /** What `npm test` runs: each stage when the one before has ended, and in it the shares side by side. */
 export const STAGES: readonly (readonly Share[])[] = [
-  [{ kinds: ['unit', 'slow'] }, { kinds: ['kafka', 'chain', 'services'], processes: 3 }],
+  [{ kinds: ['kafka', 'slow', 'chain', 'services', 'unit'], processes: 4 }],
   [{ kinds: ['crash'] }],
 ];
 

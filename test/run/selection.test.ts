@@ -20,10 +20,9 @@ describe('the choice of tests', () => {
   it('is all but those of other nodes, stores and languages: first what takes long, and then the crashes', () => {
     assert.deepEqual(chosen(''), [
       [
-        ['unit, slow', 'book/book.test.ts', 'engine/random.slow.test.ts'],
         [
-          'kafka, chain, services', 'kafka/feed.kafka.test.ts kafka/role.kafka.test.ts', 'settlement/restart.chain.test.ts', 'indexer/indexer.chain.test.ts', 'lane/lane.chain.test.ts',
-          'relayer/relayer.chain.test.ts', 'query/trades.services.test.ts',
+          'kafka, slow, chain, services, unit', 'kafka/feed.kafka.test.ts kafka/role.kafka.test.ts', 'settlement/restart.chain.test.ts', 'engine/random.slow.test.ts', 'indexer/indexer.chain.test.ts',
+          'lane/lane.chain.test.ts', 'relayer/relayer.chain.test.ts', 'query/trades.services.test.ts', 'book/book.test.ts',
         ],
       ],
       ALONE,
@@ -32,7 +31,7 @@ describe('the choice of tests', () => {
 
   it('runs three files of crashes at once, each in a process of its own', () => {
     const [lists, crashes] = selectTests(FILES, '');
-    assert.deepEqual([lists!.name, lists!.batches.map(({ processes }) => processes)], ['unit, slow, kafka, chain, services', [1, 3]]);
+    assert.deepEqual([lists!.name, lists!.batches.map(({ processes }) => processes)], ['kafka, slow, chain, services, unit', [4]]);
     assert.deepEqual([crashes!.name, crashes!.atOnce], ['crash', 3]);
   });
 
@@ -48,7 +47,7 @@ describe('the choice of tests', () => {
   it('is one kind, or several', () => {
     assert.deepEqual(chosen('geth'), [[['geth', 'lane/lane.geth.test.ts']]]);
     assert.deepEqual(chosen('slow,kafka,crash'), [
-      [['slow', 'engine/random.slow.test.ts'], ['kafka', 'kafka/feed.kafka.test.ts kafka/role.kafka.test.ts']], ALONE,
+      [['kafka, slow', 'kafka/feed.kafka.test.ts kafka/role.kafka.test.ts', 'engine/random.slow.test.ts']], ALONE,
     ]);
   });
 
