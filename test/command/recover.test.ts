@@ -1,6 +1,7 @@
 /** Signer recovery: both backends against ethers, and every signature that must be refused. */
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { SigningKey, Wallet, computeAddress, getBytes, id, toBeHex, zeroPadValue } from 'ethers';
 import fc from 'fast-check';
 import { createKeccak256, orderTypes, prepareDomain, type Keccak256 } from '../../command/signing/typed-data.js';
@@ -132,10 +133,9 @@ describe('signer recovery', () => {
     }
   });
 
-  it('is native where the library is, and never by elliptic', () => {
+  it('is native where the library is, and never by elliptic', async () => {
     assert.equal(first.backend, backends[0]);
-    const { cache } = createRequire(import.meta.url);
-    const loaded = Object.keys(cache);
+    const loaded = await loadedByRecovery();
     assert.deepEqual(loaded.filter((path) => path.includes('elliptic')), []);
     assert.equal(loaded.filter((path) => /secp256k1.*\.node$/.test(path)).length, hasNative ? 1 : 0, 'native libraries loaded');
   });
@@ -150,3 +150,16 @@ describe('signer recovery', () => {
     });
   });
 });
+
+/** The CommonJS modules that a process has loaded when it has recovered a signer: a process of its own, since other test files load more here. */
+async function loadedByRecovery(): Promise<readonly string[]> {
+  const module = (path: string) => JSON.stringify(new URL(`../../command/signing/${path}.js`, import.meta.url).href);
+  const program = `
+    import { createRequire } from 'node:module';
+    import { createSignerRecovery } from ${module('recover')};
+    import { createKeccak256 } from ${module('typed-data')};
+    await createSignerRecovery(await createKeccak256());
+    console.log(JSON.stringify(Object.keys(createRequire(${module('recover')}).cache)));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+  return JSON.parse(stdout) as string[];
+}
