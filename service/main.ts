@@ -4,4 +4,4 @@
 import { namedResources } from './resources.js';
 import { runExchange } from './run.js';
 
-await runExchange(namedResources, process.env);
+void runExchange(namedResources, process.env);

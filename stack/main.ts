@@ -5,4 +5,4 @@
 import { runExchange } from '../service/run.js';
 import { stackResources } from './resources.js';
 
-await runExchange(stackResources, process.env);
+void runExchange(stackResources, process.env);

@@ -103,7 +103,7 @@ async function stop({ child, ended }: Child, withinMs: number): Promise<void> {
 }
 
 // Last, since what is above has to be there when it runs.
-await runProgram({
+void runProgram({
   name: 'prediction-exchange start:roles', what: 'the stack',
   description: 'Runs every role in a process of its own, the one with the api role at PORT and the others at the ports after it. '
     + 'Ends when the first of them ends.',

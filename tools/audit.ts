@@ -55,7 +55,7 @@ const program = new Command('audit')
   .option('--pass-over-fill <hash>', 'a transaction whose fills you know to be false; repeat it for others. Any other that the history passes over is a difference', hashes, new Set<string>())
   .addHelpText('after', EXIT_CODES)
   .action(run);
-await runProgram(program, process.argv);
+void runProgram(program, process.argv);
 
 async function run(options: Options): Promise<void> {
   const interrupted = new AbortController();

@@ -21,7 +21,7 @@ program.command('restore <FILE>').description('checks a backup, and appends it t
     const restored = await withLog((log) => restoreBackup(log, file));
     process.stdout.write(`restored ${textOf(restored)}${earlierText(restored)}\n`);
   }, process.env));
-await program.parseAsync();
+void program.parseAsync();
 
 async function withLog<T>(work: (log: Log) => Promise<T>): Promise<T> {
   const config = parseConfig(process.env);

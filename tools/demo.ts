@@ -27,7 +27,7 @@ interface DemoOptions extends Options {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-await new Command('demo')
+void new Command('demo')
   .description('Goes through the whole life of a market with two wallets without gas, and checks every step, on a running service or on its own stack.')
   .argument('[url]', `URL of the service; default: ${DEFAULT_URL} if it answers, else a new stack`)
   .option('--token <text>', 'bearer token for the relayer; default: TOKEN of the environment, else the file token in DATA_DIR of a stack on this machine')

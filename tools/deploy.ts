@@ -42,7 +42,7 @@ const KEY_VARIABLE = 'DEPLOY_KEY';
 const BOND_ABOUT = 'the bond that your markets are to have, in the stablecoin; UMA\'s oracle has a minimum, and our own gets this one as its minimum '
   + '(default: 10, or UMA\'s minimum where that is more; without it the minimum of our own is 5)';
 
-await new Command('deploy')
+void new Command('deploy')
   .description('Puts the contracts of the exchange on a chain, hands them over to the keys that are named, checks everything, and writes a chains file. The same command '
     + 'again goes on where an earlier run stopped. docs/deploying.md says which keys, and why.')
   .option('--rpc <url>', `URL of a node; else ${RPC_VARIABLE} of the environment, which suits a URL with a secret`)

@@ -31,4 +31,4 @@ const program = new Command('export')
     progress.end();
     process.stdout.write(`${out}: ${records} records, SHA-256 of the text ${sha256}\n`);
   });
-await runProgram(program, process.argv);
+void runProgram(program, process.argv);

@@ -52,7 +52,7 @@ withKey(command('arbitrate', 'Decides the dispute about a market at the developm
   .argument('<verdict>', 'truthful or untruthful: whether the proposed outcome is right', argument(verdictOf))
   .action(toolAction(decide, process.env));
 
-await program.parseAsync();
+void program.parseAsync();
 
 /** Loaded only where it is needed: the image does not have the development stack. */
 function devContracts() {

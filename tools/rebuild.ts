@@ -9,7 +9,7 @@ import { toolAction } from './terminal/tool.js';
 
 const names = projections.map(({ name }) => name);
 
-await new Command('rebuild')
+void new Command('rebuild')
   .description('Rebuilds read models from log position 0, compares them with those in use, and replaces those.')
   .argument('<name...>', `read models: ${names.join(', ')}; or all`)
   .action(toolAction(async (asked: string[]) => {

@@ -43,7 +43,7 @@ program.command('revoke').description('Revokes a bearer token.')
   .option('--json', 'print one JSON object')
   .action(revoke);
 
-await program.parseAsync().catch((error: unknown) => {
+void program.parseAsync().catch((error: unknown) => {
   process.stderr.write(`${messageOf(error)}\n`);
   process.exitCode = FAILED;
 });

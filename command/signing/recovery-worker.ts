@@ -7,12 +7,15 @@ import { createKeccak256 } from './typed-data.js';
 if (parentPort === null) throw new Error('this file runs as a worker thread only');
 const port = parentPort;
 const say = (message: RecoveryMessage): void => { port.postMessage(message); };
-const { recover } = await createSignerRecovery(await createKeccak256());
+void run();
 
-port.on('message', (bytes: Uint8Array) => {
-  say(Array.from({ length: bytes.length / SIGNED_BYTES }, (_, i) => {
-    const signed = bytes.subarray(i * SIGNED_BYTES, (i + 1) * SIGNED_BYTES);
-    return recover(signed.subarray(0, DIGEST_BYTES), signed.subarray(DIGEST_BYTES));
-  }));
-});
-say(READY);
+async function run(): Promise<void> {
+  const { recover } = await createSignerRecovery(await createKeccak256());
+  port.on('message', (bytes: Uint8Array) => {
+    say(Array.from({ length: bytes.length / SIGNED_BYTES }, (_, i) => {
+      const signed = bytes.subarray(i * SIGNED_BYTES, (i + 1) * SIGNED_BYTES);
+      return recover(signed.subarray(0, DIGEST_BYTES), signed.subarray(DIGEST_BYTES));
+    }));
+  });
+  say(READY);
+}

@@ -10,9 +10,13 @@ const LOW_PRIORITY = 10;
 if (process.platform === 'linux') setPriority(LOW_PRIORITY);
 
 const { logUrl, ...due } = workerData as SnapshotThreadData;
-const log = await openLog(logUrl);
-try {
-  await writeNextSnapshot(log, due);
-} finally {
-  await log.close();
+void run();
+
+async function run(): Promise<void> {
+  const log = await openLog(logUrl);
+  try {
+    await writeNextSnapshot(log, due);
+  } finally {
+    await log.close();
+  }
 }

@@ -15,11 +15,15 @@ const say = (message: ProjectionMessage): void => { port.postMessage(message); }
 const stop = new AbortController();
 port.once('message', () => { stop.abort(); });
 
-const log = await openLog(logUrl);
-await runProjections({
-  url, log, projections, signal: stop.signal,
-  onProgress: ({ position }) => { say({ kind: 'progress', position }); },
-  report: (...report) => { say({ kind: 'report', report }); },
-}).done;
-await log.close();
-port.close();
+void run();
+
+async function run(): Promise<void> {
+  const log = await openLog(logUrl);
+  await runProjections({
+    url, log, projections, signal: stop.signal,
+    onProgress: ({ position }) => { say({ kind: 'progress', position }); },
+    report: (...report) => { say({ kind: 'report', report }); },
+  }).done;
+  await log.close();
+  port.close();
+}

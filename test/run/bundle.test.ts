@@ -1,8 +1,10 @@
 /** tools/bundle.mjs: programs start from few files, which no module is loaded beside a second time. */
 import { deepEqual, match, ok } from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { NODE_ARGUMENTS } from '../../service/process/node-arguments.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const BUNDLE = join(ROOT, 'dist/bundle');
@@ -28,7 +30,8 @@ describe('the bundle of the programs', () => {
 
   it('is what a program is after it was compiled', () => {
     for (const program of programs) {
-      match(readFileSync(join(ROOT, 'dist', `${program}.js`), 'utf8'), /^import '(\.\.\/)+bundle\/[a-z-]+\.js';\n$/, program);
+      const [, file] = /^import \{ start \} from '\.[./a-z]*\/bundle\/load\.js';\nstart\('([a-z-]+)'\);\n$/.exec(readFileSync(join(ROOT, 'dist', `${program}.js`), 'utf8')) ?? [];
+      ok(existsSync(join(BUNDLE, `${file}.cjs`)), program);
     }
   });
 
@@ -49,8 +52,33 @@ describe('the bundle of the programs', () => {
     for (const { source, path } of imported) ok(!programs.includes(path), `${source} imports the program ${path}`);
   });
 
-  it('names the sources of our own modules, for the traces of errors, and has no text of theirs', () => {
-    const { sources, sourcesContent } = JSON.parse(readFileSync(join(BUNDLE, 'service-main.js.map'), 'utf8')) as { sources: string[]; sourcesContent?: unknown };
-    deepEqual({ sources: sources.map((source) => resolve(BUNDLE, source)), sourcesContent }, { sources: [join(ROOT, 'service/main.ts')], sourcesContent: undefined });
+  it('names the sources of our own modules in the traces of errors, and has no text of theirs', () => {
+    // A thread's program has nothing to do in a process of its own.
+    const { stderr } = spawnSync(process.execPath, [join(ROOT, 'dist/engine/run/snapshot-worker.js')], { encoding: 'utf8' });
+    match(stderr, /TypeError.*\n +at .*\/engine\/run\/snapshot-worker\.ts:\d+:\d+\)?\n/);
+    for (const map of readdirSync(BUNDLE).filter((file) => file.endsWith('.map'))) {
+      ok(!('sourcesContent' in (JSON.parse(readFileSync(join(BUNDLE, map), 'utf8')) as object)), map);
+    }
+  });
+
+  it('has been compiled for the flags of the service, and for none', () => {
+    const files = readdirSync(BUNDLE).filter((file) => file.endsWith('.cjs'));
+    const starting = programs.map((program) => `${program.replaceAll('/', '-')}.cjs`);
+    const script = `
+      import { load } from ${JSON.stringify(pathToFileURL(join(ROOT, 'dist/tools/bundle/load.js')))};
+      const compiled = process.argv.slice(1).filter((file) => load(file).script.cachedDataRejected === false);
+      console.log(compiled.length);`;
+    const shared = files.filter((file) => !starting.includes(file));
+    ok(shared.length > 50 && starting.every((file) => files.includes(file)));
+    for (const flags of [[], NODE_ARGUMENTS]) {
+      const { stdout, stderr } = spawnSync(process.execPath, [...flags, '--input-type=module', '--eval', script, ...shared], { encoding: 'utf8' });
+      deepEqual({ stdout, stderr }, { stdout: `${shared.length}\n`, stderr: '' });
+    }
+  });
+
+  it('imports nothing by itself: what comes from the cache cannot', () => {
+    const importing = readdirSync(BUNDLE).filter((file) => file.endsWith('.cjs')).flatMap((file) => readFileSync(join(BUNDLE, file), 'utf8').split('\n')
+      .filter((line) => /(?:^|[\s=(])import\(/.test(line) && !/^\s*(\*|\/[*/])/.test(line) && !line.includes('/**')));
+    deepEqual(importing, []);
   });
 });

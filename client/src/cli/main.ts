@@ -44,7 +44,7 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** Where a terminal has what a program would give as an argument. */
 const VARIABLES: Readonly<Record<string, string>> = { signer: 'PRIVATE_KEY', token: 'TOKEN' };
 
-process.exitCode = await main(process.argv.slice(2), process.env);
+void main(process.argv.slice(2), process.env).then((code) => { process.exitCode = code; });
 
 /** 0: done. 1: refused, or could not be done. 2: wrong arguments. 3: nobody knows yet whether it was done. */
 async function main(args: readonly string[], environment: Environment): Promise<number> {

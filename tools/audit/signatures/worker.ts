@@ -3,15 +3,20 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createKeccak256 } from '../../../command/signing/typed-data.js';
 import { createSignerRecovery } from '../../../command/signing/recover.js';
 import type { PlacedFault, SignatureAnswer, SignatureBatch, SignatureThreadData } from './messages.js';
-import { createSignatureCheck, type SignedCommand } from './signature-check.js';
+import { createSignatureCheck, type SignatureCheck, type SignedCommand } from './signature-check.js';
 
 if (parentPort === null) throw new Error('this file runs as a worker thread only');
 const port = parentPort;
 const { domains } = workerData as SignatureThreadData;
-const keccak256 = await createKeccak256();
-const check = createSignatureCheck({ keccak256, recovery: await createSignerRecovery(keccak256), domains });
+void run();
 
-port.on('message', (batch: SignatureBatch) => {
+async function run(): Promise<void> {
+  const keccak256 = await createKeccak256();
+  const check = createSignatureCheck({ keccak256, recovery: await createSignerRecovery(keccak256), domains });
+  port.on('message', (batch: SignatureBatch) => { answer(batch, check); });
+}
+
+function answer(batch: SignatureBatch, check: SignatureCheck): void {
   const { data, ends, positions, chains, count } = batch;
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   let fault: PlacedFault | undefined;
@@ -21,6 +26,6 @@ port.on('message', (batch: SignatureBatch) => {
     if (found !== undefined) fault = { ...found, position };
     start = end;
   }
-  const answer: SignatureAnswer = { batch, fault };
-  port.postMessage(answer, [data.buffer, ends.buffer, positions.buffer, chains.buffer]);
-});
+  const message: SignatureAnswer = { batch, fault };
+  port.postMessage(message, [data.buffer, ends.buffer, positions.buffer, chains.buffer]);
+}
