@@ -48,7 +48,7 @@ export function quickWallet(): HDNodeWallet {
   return wallets(1).deriveChild(3);
 }
 
-/** The parent of an account's wallets by BIP 44, below Ethereum's coin. To derive it takes 20 ms, each child 4. */
+/** The parent of an account's wallets by BIP 44, below Ethereum's coin: most of a wallet's derivation. */
 function wallets(account: number): HDNodeWallet {
   return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), `m/44'/60'/${account}'/0`);
 }

@@ -15,7 +15,7 @@ export interface Loaded {
   readonly module: { readonly exports: unknown };
 }
 
-export const FOLDER = fileURLToPath(new URL('../../bundle/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../bundle/', import.meta.url));
 
 /** What V8 has compiled of a file. The tag stands for its version, its flags and the processor: another one reads other files, or none. */
 export const cacheOf = (file: string): string => `${FOLDER}${file}.${cachedDataVersionTag().toString(16)}.cache`;
