@@ -18,8 +18,9 @@ const PROGRAMS = {
   say: 'Compiling: this takes some seconds, the first time only.',
   steps: [['typescript7', 'bin/tsc', '--project', root]],
 };
-/** The programs that processes and threads start from. */
+/** The programs that processes and threads start from, compiled by this version of Node for itself. */
 const BUNDLE = {
+  version: process.version,
   record: join(root, 'dist', 'bundled-from'), fixed: ['package-lock.json', 'tsconfig.json', 'tools/bundle.mjs'], endings: /\.(ts|json)$/,
   folders: () => ['client/src', 'command', 'contracts-abi', 'engine', 'projections', 'query', 'service', 'stack', 'tools'],
   say: 'Bundling the programs.',
@@ -34,10 +35,10 @@ const PAGE = {
 };
 
 /** A digest of a build's inputs by path, size and time of change, which takes milliseconds. The packages count by the lock file. */
-function inputs({ fixed, endings, folders }) {
+function inputs({ fixed, endings, folders, version = '' }) {
   const sources = folders().flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)))
     .filter((file) => endings.test(file));
-  const digest = createHash('sha256');
+  const digest = createHash('sha256').update(version);
   for (const file of [...fixed, ...sources.sort()]) {
     const { size, mtimeMs } = statSync(join(root, file));
     digest.update(`${file}\n${size} ${mtimeMs}\n`);
