@@ -18,7 +18,8 @@ export const ALWAYS = {
   'npm start, npm run demo': '.ci/smoke',
 };
 
-const BUILD = ['package.json', 'package-lock.json', 'tsconfig.json', 'tools/run.mjs', 'tools/bundle.mjs'];
+const TOOLCHAIN = ['package.json', 'package-lock.json', 'tsconfig.json'];
+const BUILD = [...TOOLCHAIN, 'tools/run.mjs', 'tools/bundle.mjs'];
 const STACKS = ['service/process/', 'stack/', 'projections/thread/', '.ci/serving'];
 const COMMAND = ['feed', 'indexer', 'lane', 'orders', 'prices', 'relayer', 'settlement'].map((room) => `command/${room}`);
 const ROLES = ['engine', ...COMMAND, 'projections', 'query'].flatMap((context) => [`${context}/role.ts`, `${context}/role-state.ts`]);
@@ -54,15 +55,16 @@ export const LONG = {
       'test/support/java-consumer.ts',
     ],
   },
+  // These start no program of the bundle.
   'contracts from their sources': {
     command: 'TESTS=solidity npm test',
-    covers: [...BUILD, 'contracts-abi/', 'test/contracts/artifacts.solidity.test.ts'],
+    covers: [...TOOLCHAIN, 'contracts-abi/', 'test/contracts/artifacts.solidity.test.ts'],
   },
   // Random histories by forge, from a seed that is printed, and planted bugs that they must find.
   'contracts under random histories': {
     command: 'TESTS=contracts/histories npm test',
     covers: [
-      ...BUILD, 'contracts-abi/', 'test/contracts/forge/', 'test/contracts/histories.proofs.test.ts', 'test/support/forge.ts', 'test/support/planted-bugs.ts',
+      ...TOOLCHAIN, 'contracts-abi/', 'test/contracts/forge/', 'test/contracts/histories.proofs.test.ts', 'test/support/forge.ts', 'test/support/planted-bugs.ts',
       '.ci/solc',
     ],
   },
@@ -70,7 +72,7 @@ export const LONG = {
   'contracts proven and analysed': {
     command: 'TESTS=contracts/arithmetic,contracts/findings npm test',
     covers: [
-      ...BUILD, 'contracts-abi/', 'test/contracts/forge/', 'test/contracts/arithmetic.proofs.test.ts', 'test/contracts/findings.proofs.test.ts',
+      ...TOOLCHAIN, 'contracts-abi/', 'test/contracts/forge/', 'test/contracts/arithmetic.proofs.test.ts', 'test/contracts/findings.proofs.test.ts',
       'test/support/forge.ts', 'test/support/planted-bugs.ts', 'test/support/provers.ts', 'test/support/explained-findings.ts', '.ci/solc', '.ci/provers',
     ],
   },
