@@ -7,12 +7,11 @@ import sys
 import schemathesis
 
 sys.path.insert(0, os.path.dirname(__file__))
-from signing import UINT256_MAX, Wallet  # noqa: E402
+from signing import UINT64_MAX, UINT256_MAX, Wallet  # noqa: E402
 
 with open(os.environ["CONTRACT_MARKETS"], encoding="utf-8") as states:
     MARKETS = json.load(states)
 OPEN = MARKETS["open"]["id"]
-UINT64_MAX = 2**64 - 1
 
 trader = Wallet("trader")
 # Its orders are cancelled at times.

@@ -10,6 +10,7 @@ URL = os.environ["CONTRACT_URL"]
 TOKEN = os.environ["CONTRACT_TOKEN"]
 ZERO_ADDRESS = "0x" + "0" * 40
 ZERO_WORD = "0x" + "0" * 64
+UINT64_MAX = 2**64 - 1
 UINT256_MAX = 2**256 - 1
 
 
@@ -74,7 +75,8 @@ class Wallet:
             **{name: int(given[name]) for name in ("side", "outcome", "price", "size")}, "marketId": market, "trader": self.address,
             "nonce": self.later(), "expiration": int(time.time()) + 3_600, "makerFeeRecipient": ZERO_ADDRESS,
         }
-        return order, self.signature("order", order)[1]
+        # A pattern of digits has no upper bound: a size that is too large is sent, but no signature can be of it.
+        return order, self.signature("order", {**order, "size": min(order["size"], UINT64_MAX)})[1]
 
     def place(self, market, **fields):
         order, signature = self.order(market, {"side": 0, "outcome": 0, "price": 1, "size": 1_000_000, **fields})
