@@ -79,11 +79,14 @@ export function handledBy(...tables: readonly Handlers<never>[]): ReadonlySet<Ev
 export type Remembered<K extends string | number, V extends object | bigint> = LRUCache<K, V>;
 
 /**
- * At most so many entries; those that were not used for longest go first. Its room grows with them: with `max`, the
- * cache would allocate all of it at the start, which takes 12 ms for 100,000 entries, in every process.
+ * Entries that are no larger than this together, each of size 1 unless `sizeOf` tells when it is set; those that were not used for longest go
+ * first. Its room grows with them: with `max`, the cache would allocate all of it at the start, which takes 12 ms for 100,000 entries, in every
+ * process.
  */
-export function remember<K extends string | number, V extends object | bigint>(most: number): Remembered<K, V> {
-  return new LRUCache<K, V>({ maxSize: most, sizeCalculation: () => 1 });
+export function remember<K extends string | number, V extends object | bigint>(
+  most: number, sizeOf: (value: V) => number = () => 1,
+): Remembered<K, V> {
+  return new LRUCache<K, V>({ maxSize: most, sizeCalculation: sizeOf });
 }
 
 /** An event contradicts the outcomes before it. The log or the engine is broken, so the worker stops. */

@@ -5,7 +5,7 @@
 import type { FillMatched } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, rowsFrom } from '../columns.js';
-import type { Query, PreparedStatement } from '../projection.js';
+import { remember, type Query, type PreparedStatement } from '../projection.js';
 
 /**
  * One row per interval that has a trade. `series` is twice the number of the market's first fill plus the outcome: a
@@ -35,15 +35,26 @@ const [MINUTE_S, ...WIDER_S] = CANDLE_INTERVALS_S;
 
 const COLUMNS = 'series, interval_s, start, open, high, low, close, volume, trades, first_fill, last_fill';
 
-/** Merges new trades into the candles. The market has its row in `market_volumes` by then. */
+const ADDED = `market_id bytea, outcome smallint, interval_s integer, start bigint, open integer, high integer, low integer, close integer,
+      volume numeric, trades bigint, first_fill bigint, last_fill bigint`;
+
+/**
+ * Merges new trades into the candles: first into those that are there for certain, since to update a row costs less than to find by an
+ * insertion that it is there. The markets have their rows in `market_volumes` by then.
+ */
 const ADD_CANDLES: PreparedStatement = {
   name: 'add_candles',
   text: `
+    with grown as (
+      update candles set high = greatest(candles.high, added.high), low = least(candles.low, added.low), close = added.close,
+        volume = candles.volume + added.volume, trades = candles.trades + added.trades, last_fill = added.last_fill
+      from ${rowsFrom(1, ADDED)} added join market_volumes using (market_id)
+      where series = market_volumes.first_fill * 2 + outcome and candles.interval_s = added.interval_s and candles.start = added.start
+    )
     insert into candles (${COLUMNS})
     select market_volumes.first_fill * 2 + outcome, interval_s, start, open, high, low, close, added.volume, added.trades, added.first_fill,
       last_fill
-    from ${rowsFrom(1, `market_id bytea, outcome smallint, interval_s integer, start bigint, open integer, high integer, low integer,
-      close integer, volume numeric, trades bigint, first_fill bigint, last_fill bigint`)} added join market_volumes using (market_id)
+    from ${rowsFrom(13, ADDED)} added join market_volumes using (market_id)
     on conflict (series, interval_s, start) do update
       set high = greatest(candles.high, excluded.high), low = least(candles.low, excluded.low), close = excluded.close,
         volume = candles.volume + excluded.volume, trades = candles.trades + excluded.trades, last_fill = excluded.last_fill`,
@@ -112,24 +123,68 @@ interface Candle {
   lastFill: number;
 }
 
-/** Adds trades, in the order of their numbers, to the candles. */
-export async function writeCandles(trades: readonly TimedTrade[], query: Query): Promise<void> {
-  if (trades.length === 0) return;
-  const rows = candlesOf(trades);
-  await query(ADD_CANDLES, [
-    byteaArray(rows.map(({ marketId }) => marketId)),
-    int2Array(rows.map(({ outcome }) => outcome)),
-    int4Array(rows.map(({ interval }) => interval)),
-    int8Array(rows.map(({ start }) => start)),
-    int4Array(rows.map(({ open }) => open)),
-    int4Array(rows.map(({ high }) => high)),
-    int4Array(rows.map(({ low }) => low)),
-    int4Array(rows.map(({ close }) => close)),
-    numericArray(rows.map(({ volume }) => volume)),
-    int8Array(rows.map((row) => row.trades)),
-    int8Array(rows.map(({ firstFill }) => firstFill)),
-    int8Array(rows.map(({ lastFill }) => lastFill)),
-  ]);
+/** The number of outcomes of markets whose newest candles are remembered between batches. */
+const REMEMBERED = 10_000;
+
+/** The fold of the candles. */
+export interface Candles {
+  /** Adds trades, in the order of their numbers. */
+  write(trades: readonly TimedTrade[], query: Query): Promise<void>;
+  /** Makes the candles again that had these trades, which have failed. Call it once the trades say so. */
+  remake(failed: readonly TimedTrade[], query: Query): Promise<void>;
+}
+
+export function startCandles(): Candles {
+  /** The start of each interval's newest candle, by market and outcome. */
+  const newest = remember<string, Map<number, number>>(REMEMBERED);
+  return {
+    async write(trades, query) {
+      if (trades.length === 0) return;
+      const grown: Candle[] = [];
+      const others: Candle[] = [];
+      for (const candle of candlesOf(trades)) {
+        const series = seriesOf(candle);
+        let starts = newest.get(series);
+        if (starts === undefined) newest.set(series, starts = new Map());
+        (starts.get(candle.interval) === candle.start ? grown : others).push(candle);
+        starts.set(candle.interval, candle.start);
+      }
+      await query(ADD_CANDLES, [...candleColumns(grown), ...candleColumns(others)]);
+    },
+    async remake(failed, query) {
+      if (failed.length === 0) return;
+      // A minute whose trades have all failed has no candle any more.
+      for (const { event } of failed) newest.delete(seriesOf(event));
+      const columns = [
+        byteaArray(failed.map(({ event }) => event.marketId)),
+        int2Array(failed.map(({ event }) => event.outcome)),
+        int8Array(failed.map(({ at }) => Math.floor(at / 1_000))),
+      ];
+      // Postgres runs them in this order, each over what the one before has made.
+      await Promise.all([REMAKE_MINUTES, ...REMAKE_WIDER].map((statement) => query(statement, columns)));
+    },
+  };
+}
+
+function seriesOf({ marketId, outcome }: Pick<Candle, 'marketId' | 'outcome'>): string {
+  return `${marketId}${outcome}`;
+}
+
+function candleColumns(candles: readonly Candle[]): unknown[] {
+  return [
+    byteaArray(candles.map(({ marketId }) => marketId)),
+    int2Array(candles.map(({ outcome }) => outcome)),
+    int4Array(candles.map(({ interval }) => interval)),
+    int8Array(candles.map(({ start }) => start)),
+    int4Array(candles.map(({ open }) => open)),
+    int4Array(candles.map(({ high }) => high)),
+    int4Array(candles.map(({ low }) => low)),
+    int4Array(candles.map(({ close }) => close)),
+    numericArray(candles.map(({ volume }) => volume)),
+    int8Array(candles.map(({ trades }) => trades)),
+    int8Array(candles.map(({ firstFill }) => firstFill)),
+    int8Array(candles.map(({ lastFill }) => lastFill)),
+  ];
 }
 
 /** The candles of these trades alone. */
@@ -157,16 +212,4 @@ function candlesOf(trades: readonly TimedTrade[]): Candle[] {
     }
   }
   return [...candles.values()];
-}
-
-/** Makes the candles again that had these trades, which have failed. Call it once the trades say so. */
-export async function remakeCandles(failed: readonly TimedTrade[], query: Query): Promise<void> {
-  if (failed.length === 0) return;
-  const columns = [
-    byteaArray(failed.map(({ event }) => event.marketId)),
-    int2Array(failed.map(({ event }) => event.outcome)),
-    int8Array(failed.map(({ at }) => Math.floor(at / 1_000))),
-  ];
-  // Postgres runs them in this order, each over what the one before has made.
-  await Promise.all([REMAKE_MINUTES, ...REMAKE_WIDER].map((statement) => query(statement, columns)));
 }

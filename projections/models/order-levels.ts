@@ -50,13 +50,6 @@ const BLOCK_CHANGES = 16;
 const CHANGES_TO_LEVELS = 1_024;
 const CHANGES_PER_LEVEL = 4;
 
-const LOAD_LEVELS = {
-  name: 'load_levels',
-  text: `
-    select place, size from ${rowsFrom(1, 'place integer, market bytea, of_outcome smallint, of_side smallint, at_price integer')} touched
-      join levels on market_id = market and outcome = of_outcome and side = of_side and price = at_price`,
-};
-
 const LOAD_BOOKS = {
   name: 'load_books',
   text: `
@@ -64,9 +57,11 @@ const LOAD_BOOKS = {
       join books on market_id = market`,
 };
 
-const LOAD_LEVELS_OF_BOOK = {
-  name: 'load_levels_of_book',
-  text: 'select (outcome * 2 + side) * 1000000 + price, size from levels where market_id = $1::bytea',
+const LOAD_LEVELS = {
+  name: 'load_levels',
+  text: `
+    select touched.place, (outcome * 2 + side) * 1000000 + price, size from unnest($1::integer[], $2::bytea[]) as touched (place, market)
+      join levels on market_id = market`,
 };
 
 /**
@@ -97,9 +92,8 @@ const WRITE_LEVELS = {
     ${rowsFrom(20, 'book bigint, position bigint, changes bytea, levels bytea')}`,
 };
 
-/** The number of levels remembered between batches, including empty ones, which then need no query either. */
-const REMEMBERED = 100_000;
-const REMEMBERED_BOOKS = 10_000;
+/** So many levels and books are remembered between batches: 100 bytes each. A batch's own books are remembered however many they are. */
+const REMEMBERED = 500_000;
 
 interface Place {
   readonly marketId: string;
@@ -117,7 +111,6 @@ interface Step {
 }
 
 interface Level extends Place {
-  readonly name: string;
   /** As in `LevelChange`. */
   readonly place: number;
   last: Step | undefined;
@@ -127,23 +120,26 @@ interface Level extends Place {
   size: bigint;
 }
 
-/** As in `books`. */
-interface BookHistory {
+/** A book after the last batch: the levels that are not empty, by place, and its row in `books`. */
+interface Book {
+  readonly sizes: Map<number, bigint>;
   readonly firstPosition: number;
   changesToLevels: number;
   changes: LevelChanges;
 }
 
-interface Book {
+/** What a batch changes in a market's book. */
+interface BookChanges {
   readonly marketId: string;
   updatedAt: number;
   readonly levels: Map<number, Level>;
   /** In the order of the log. */
   readonly steps: Step[];
-  history: BookHistory;
+  /** A new one until the market's own is loaded. */
+  book: Book;
 }
 
-export const LEVEL_EVENTS: Handlers<Map<string, Book>> = {
+export const LEVEL_EVENTS: Handlers<Map<string, BookChanges>> = {
   OrderRested: (books, event, outcome) => { add(books, outcome, event, BigInt(event.size)); },
   OrderReduced: (books, event, outcome) => { add(books, outcome, event, -BigInt(event.reduced)); },
   FillMatched: (books, event, outcome) => { add(books, outcome, makerPlace(event), -BigInt(event.size)); },
@@ -154,26 +150,24 @@ export const LEVEL_EVENTS: Handlers<Map<string, Book>> = {
 
 /** The fold of the levels: writes a batch's changes of sizes, and deletes levels of size 0. */
 export function startLevels(): Fold {
-  const sizes = remember<string, bigint>(REMEMBERED);
-  const histories = remember<string, BookHistory>(REMEMBERED_BOOKS);
+  const books = remember<string, Book>(REMEMBERED, ({ sizes }) => Math.min(1 + sizes.size, REMEMBERED));
   return async (batch, query) => {
-    const books = [...foldEvents(LEVEL_EVENTS, batch, new Map<string, Book>()).values()];
-    if (books.length === 0) return;
-    const touched = books.flatMap(({ levels }) => [...levels.values()]);
-    await Promise.all([loadHistories(books, histories, query), loadSizes(touched, sizes, query)]);
-    const blocks: Block[] = [];
-    for (const book of books) blocks.push(...await applySteps(book, query));
+    const changed = [...foldEvents(LEVEL_EVENTS, batch, new Map<string, BookChanges>()).values()];
+    if (changed.length === 0) return;
+    await loadBooks(changed, books, query);
+    const blocks = changed.flatMap(applySteps);
     const gone: Level[] = [];
     const moved: Level[] = [];
     const made: Level[] = [];
-    for (const level of touched) {
-      sizes.set(level.name, level.size);
-      if (level.size !== level.before) (level.size === 0n ? gone : level.before === 0n ? made : moved).push(level);
+    for (const { marketId, book, levels } of changed) {
+      for (const level of levels.values()) {
+        if (level.size !== level.before) (level.size === 0n ? gone : level.before === 0n ? made : moved).push(level);
+        if (level.size === 0n) book.sizes.delete(level.place); else book.sizes.set(level.place, level.size);
+      }
+      books.set(marketId, book);
     }
     const sized = (levels: readonly Level[]) => [...placeColumns(levels), numericArray(levels.map(({ size }) => size))];
-    await query(WRITE_LEVELS, [
-      ...placeColumns(gone), ...sized(moved), ...sized(made), ...bookColumns(books), ...blockColumns(blocks),
-    ]);
+    await query(WRITE_LEVELS, [...placeColumns(gone), ...sized(moved), ...sized(made), ...bookColumns(changed), ...blockColumns(blocks)]);
   };
 }
 
@@ -186,8 +180,7 @@ interface Block {
 }
 
 /** Applies the steps to the levels, and adds them to the history. Returns the blocks of it that are complete. */
-async function applySteps(book: Book, query: Query): Promise<Block[]> {
-  const { marketId, steps, history } = book;
+function applySteps({ marketId, steps, levels, book }: BookChanges): Block[] {
   const blocks: Block[] = [];
   for (const [i, { level, position, at, change }] of steps.entries()) {
     level.size += change;
@@ -195,27 +188,26 @@ async function applySteps(book: Book, query: Query): Promise<Block[]> {
       const { outcome, side, price } = level;
       throw new InconsistentOutcomes(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} falls below 0`);
     }
-    history.changes.add({ position, at, place: level.place, size: level.size });
-    const count = history.changes.count();
+    book.changes.add({ position, at, place: level.place, size: level.size });
+    const count = book.changes.count();
     if (count < BLOCK_CHANGES || steps[i + 1]?.position === position) continue;
-    history.changesToLevels -= count;
-    const levels = history.changesToLevels > 0 ? undefined : await levelsOf(book, query);
-    if (levels !== undefined) history.changesToLevels = Math.max(CHANGES_TO_LEVELS, CHANGES_PER_LEVEL * levels.length);
+    book.changesToLevels -= count;
+    const whole = book.changesToLevels > 0 ? undefined : wholeBook(book, levels);
+    if (whole !== undefined) book.changesToLevels = Math.max(CHANGES_TO_LEVELS, CHANGES_PER_LEVEL * whole.length);
     blocks.push({
-      book: history.firstPosition, position, changes: history.changes.bytes(),
-      levels: levels === undefined ? null : bytesOf(levels.map(([place, size]) => ({ position, at, place, size }))),
+      book: book.firstPosition, position, changes: book.changes.bytes(),
+      levels: whole === undefined ? null : bytesOf(whole.map(([place, size]) => ({ position, at, place, size }))),
     });
-    history.changes = levelChanges();
+    book.changes = levelChanges();
   }
   return blocks;
 }
 
-/** The whole book after the steps that were applied, by place. */
-async function levelsOf({ marketId, levels }: Book, query: Query): Promise<[place: number, size: bigint][]> {
-  const rows = await query<[number, string]>(LOAD_LEVELS_OF_BOOK, [Buffer.from(marketId.slice(2), 'hex')]);
-  const sizes = new Map(rows.map(([place, size]) => [place, BigInt(size)]));
-  for (const { place, size } of levels.values()) sizes.set(place, size);
-  return [...sizes].filter(([, size]) => size > 0n).sort(([a], [b]) => a - b);
+/** The levels after the steps that were applied, by place. */
+function wholeBook({ sizes }: Book, changed: ReadonlyMap<number, Level>): [place: number, size: bigint][] {
+  const now = new Map(sizes);
+  for (const { place, size } of changed.values()) now.set(place, size);
+  return [...now].filter(([, size]) => size > 0n).sort(([a], [b]) => a - b);
 }
 
 function bytesOf(levels: readonly LevelChange[]): Buffer {
@@ -224,58 +216,49 @@ function bytesOf(levels: readonly LevelChange[]): Buffer {
   return changes.bytes();
 }
 
-/** Gives the books that are not new their histories before the batch. */
-async function loadHistories(books: readonly Book[], known: Remembered<string, BookHistory>, query: Query): Promise<void> {
-  const unknown: Book[] = [];
-  for (const book of books) {
-    const history = known.get(book.marketId);
-    if (history === undefined) unknown.push(book);
-    else book.history = history;
+/** Gives the changes their books, and the levels their sizes, as they were before the batch. */
+async function loadBooks(changed: readonly BookChanges[], known: Remembered<string, Book>, query: Query): Promise<void> {
+  const unknown: BookChanges[] = [];
+  for (const changes of changed) {
+    const book = known.get(changes.marketId);
+    if (book === undefined) unknown.push(changes); else changes.book = book;
   }
-  if (unknown.length === 0) return;
-  for (const [place, firstPosition, changesToLevels, changes] of await query<[number, string, number, Buffer]>(
-    LOAD_BOOKS, [int4Array(unknown.map((_, i) => i)), byteaArray(unknown.map(({ marketId }) => marketId))],
-  )) {
-    placedAt(unknown, place).history = { firstPosition: Number(firstPosition), changesToLevels, changes: levelChanges(changes) };
+  if (unknown.length > 0) await readBooks(unknown, query);
+  for (const { book, levels } of changed) {
+    for (const level of levels.values()) level.size = level.before = book.sizes.get(level.place) ?? 0n;
   }
-  for (const { marketId, history } of unknown) known.set(marketId, history);
 }
 
-/** Gives the levels that are not new their sizes before the batch. */
-async function loadSizes(levels: readonly Level[], known: Remembered<string, bigint>, query: Query): Promise<void> {
-  const unknown: Level[] = [];
-  for (const level of levels) {
-    const size = known.get(level.name);
-    if (size === undefined) unknown.push(level);
-    else level.size = level.before = size;
+/** From the tables; books that are not there are new. */
+async function readBooks(changed: readonly BookChanges[], query: Query): Promise<void> {
+  const markets = [int4Array(changed.map((_, i) => i)), byteaArray(changed.map(({ marketId }) => marketId))];
+  const [books, levels] = await Promise.all([
+    query<[number, string, number, Buffer]>(LOAD_BOOKS, markets), query<[number, number, string]>(LOAD_LEVELS, markets),
+  ]);
+  for (const [place, firstPosition, changesToLevels, changes] of books) {
+    placedAt(changed, place).book = { sizes: new Map(), firstPosition: Number(firstPosition), changesToLevels, changes: levelChanges(changes) };
   }
-  if (unknown.length === 0) return;
-  for (const [place, size] of await query<[number, string]>(
-    LOAD_LEVELS, [int4Array(unknown.map((_, i) => i)), ...placeColumns(unknown)],
-  )) {
-    const level = placedAt(unknown, place);
-    level.size = level.before = BigInt(size);
-  }
+  for (const [market, place, size] of levels) placedAt(changed, market).book.sizes.set(place, BigInt(size));
 }
 
 /** Notes that the outcome adds `change` to the level at a place. */
 function add(
-  books: Map<string, Book>, { position, at }: FoldedOutcome, { marketId, outcome, side, price }: Place, change: bigint,
+  books: Map<string, BookChanges>, { position, at }: FoldedOutcome, { marketId, outcome, side, price }: Place, change: bigint,
 ): void {
-  let book = books.get(marketId);
-  if (book === undefined) {
-    const history = { firstPosition: position, changesToLevels: CHANGES_TO_LEVELS, changes: levelChanges() };
-    books.set(marketId, book = { marketId, updatedAt: at, levels: new Map(), steps: [], history });
+  let changes = books.get(marketId);
+  if (changes === undefined) {
+    const book = { sizes: new Map(), firstPosition: position, changesToLevels: CHANGES_TO_LEVELS, changes: levelChanges() };
+    books.set(marketId, changes = { marketId, updatedAt: at, levels: new Map(), steps: [], book });
   }
-  book.updatedAt = at;
+  changes.updatedAt = at;
   const place = (outcome * 2 + side) * 1_000_000 + price;
-  let level = book.levels.get(place);
+  let level = changes.levels.get(place);
   if (level === undefined) {
-    level = { name: `${place}${marketId}`, place, marketId, outcome, side, price, last: undefined, before: 0n, size: 0n };
-    book.levels.set(place, level);
+    level = { place, marketId, outcome, side, price, last: undefined, before: 0n, size: 0n };
+    changes.levels.set(place, level);
   }
   if (level.last?.position === position) level.last.change += change;
-  else book.steps.push(level.last = { level, position, at, change });
+  else changes.steps.push(level.last = { level, position, at, change });
 }
 
 function makerPlace({ marketId, outcome, price, takerSide }: FillMatched): Place {
@@ -291,13 +274,13 @@ function placeColumns(places: readonly Place[]): unknown[] {
   ];
 }
 
-function bookColumns(books: readonly Book[]): unknown[] {
+function bookColumns(books: readonly BookChanges[]): unknown[] {
   return [
     byteaArray(books.map(({ marketId }) => marketId)),
-    int8Array(books.map(({ history }) => history.firstPosition)),
+    int8Array(books.map(({ book }) => book.firstPosition)),
     int8Array(books.map(({ updatedAt }) => updatedAt)),
-    int4Array(books.map(({ history }) => history.changesToLevels)),
-    bufferArray(books.map(({ history }) => history.changes.bytes())),
+    int4Array(books.map(({ book }) => book.changesToLevels)),
+    bufferArray(books.map(({ book }) => book.changes.bytes())),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** The `trades` projection: every fill with its settlement, the transactions signed to settle it, and the volumes without failed fills. */
 import type { FillFailed, FillMatched, MarketOpened, SettlementSubmitted } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, rowsFrom, textArray } from '../columns.js';
-import { CANDLE_TABLES, remakeCandles, writeCandles, type TimedTrade } from './candles.js';
+import { CANDLE_TABLES, startCandles, type Candles, type TimedTrade } from './candles.js';
 import { addMarkets, VOLUME_TABLES, writeVolumes, type CountedTrade } from './trade-volumes.js';
 import {
   foldEvents, handledBy, InconsistentOutcomes, type FoldedOutcome, type Handlers, type Projection, type Query,
@@ -201,12 +201,15 @@ const EVENTS: Handlers<Changes> = {
 };
 
 export const trades: Projection = {
-  name: 'trades', version: 7, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+  name: 'trades', version: 7, tables: TABLES, handles: handledBy(EVENTS), start: () => {
+    const candles = startCandles();
+    return async (batch, query) => fold(batch, query, candles);
+  },
 };
 
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
 
-async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
+async function fold(batch: readonly FoldedOutcome[], query: Query, candles: Candles): Promise<void> {
   const changes = foldEvents(EVENTS, batch, {
     matched: new Map(), older: new Map(), submissions: [], settling: [], failed: [], opened: [],
   });
@@ -228,7 +231,7 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
   if (traded.length === 0) return;
   await Promise.all([
     writeVolumes(traded, query), made.length > 0 ? query(WRITE_TRADES, tradeColumns(made)) : undefined,
-    writeCandles(made.filter(({ settlement }) => settlement.settlement !== FAILED), query), remakeCandles(failedOlder, query),
+    candles.write(made.filter(({ settlement }) => settlement.settlement !== FAILED), query), candles.remake(failedOlder, query),
   ]);
 }
 
