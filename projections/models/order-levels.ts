@@ -92,7 +92,7 @@ const WRITE_LEVELS = {
     ${rowsFrom(20, 'book bigint, position bigint, changes bytea, levels bytea')}`,
 };
 
-/** So many levels and books are remembered between batches: 100 bytes each. A batch's own books are remembered however many they are. */
+/** So many levels and books are remembered between batches, about 100 bytes each. */
 const REMEMBERED = 500_000;
 
 interface Place {
@@ -148,9 +148,12 @@ export const LEVEL_EVENTS: Handlers<Map<string, BookChanges>> = {
   },
 };
 
-/** The fold of the levels: writes a batch's changes of sizes, and deletes levels of size 0. */
-export function startLevels(): Fold {
-  const books = remember<string, Book>(REMEMBERED, ({ sizes }) => Math.min(1 + sizes.size, REMEMBERED));
+/**
+ * The fold of the levels: writes a batch's changes of sizes, and deletes levels of size 0. It remembers `remembered` levels and books together,
+ * or one book that is larger.
+ */
+export function startLevels(remembered = REMEMBERED): Fold {
+  const books = remember<string, Book>(remembered, ({ sizes }) => Math.min(1 + sizes.size, remembered));
   return async (batch, query) => {
     const changed = [...foldEvents(LEVEL_EVENTS, batch, new Map<string, BookChanges>()).values()];
     if (changed.length === 0) return;
@@ -164,6 +167,8 @@ export function startLevels(): Fold {
         if (level.size !== level.before) (level.size === 0n ? gone : level.before === 0n ? made : moved).push(level);
         if (level.size === 0n) book.sizes.delete(level.place); else book.sizes.set(level.place, level.size);
       }
+      // The cache asks for the size of what it does not have.
+      books.delete(marketId);
       books.set(marketId, book);
     }
     const sized = (levels: readonly Level[]) => [...placeColumns(levels), numericArray(levels.map(({ size }) => size))];
