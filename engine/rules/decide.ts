@@ -17,7 +17,7 @@ import {
   type State, type Sweep,
 } from './state.js';
 import { isBelowFloor } from './trader.js';
-import { formatUint64, parseUint64, readUint64 } from '../book/uint64.js';
+import { formatUint64, parseUint64, readUint64 } from '../records/integers.js';
 
 /**
  * The events of the command at log position `position`, in order. The caller has called `advance` with the command's

@@ -16,7 +16,7 @@ interface Arrow {
 const GOING = ['engine/waiting', 'engine/reactor', 'engine/report', 'engine/state-table', 'engine/running-role', 'engine/cannot-start'];
 
 /** What everybody outside may take from the engine: its vocabulary, its log and its run loop with the read-only view, never state or books. */
-const ENGINE = ['engine/records/*', 'engine/log/*', 'engine/run/*', ...GOING, 'engine/rules/limits', 'engine/book/uint64'];
+const ENGINE = ['engine/records/*', 'engine/log/*', 'engine/run/*', ...GOING, 'engine/rules/limits'];
 
 /** What an endpoint is made of: its definition, its fields, its errors. */
 const KIT = ['service/api/*'];
