@@ -16,6 +16,9 @@ export const formats = {
   asset_price: (text: string) => text !== '0' && isDecimal(text, INT64_MAX_TEXT),
 };
 
+/** The same for validators that do not know these formats; a few greater integers match, too. */
+export const patterns = { uint64: '^(0|[1-9][0-9]{0,19})$', uint256: '^(0|[1-9][0-9]{0,77})$' } as const;
+
 /**
  * Whether the text is decimal digits without a leading zero, and at most `max`. Texts of equal length compare like
  * numbers.
