@@ -35,10 +35,7 @@ const ARROWS: readonly Arrow[] = [
   { of: 'engine', may: GOING, because: 'what every part of the engine uses can use none of them' },
   ...['engine/role', 'engine/role-state'].map((of) => (
     { of, may: ['engine/*'], because: 'the role puts the engine together and knows nobody outside' })),
-  {
-    of: 'engine/records', may: ['engine/records/*', 'engine/log/log'],
-    because: 'the vocabulary needs nothing but the size of a record, which the log\'s port promises',
-  },
+  { of: 'engine/records', may: ['engine/records/*'], because: 'the vocabulary needs nothing else' },
   { of: 'engine/book', may: ['engine/book/*', 'engine/records/*'], because: 'a book knows orders and nothing of rules or of how it is run' },
   { of: 'engine/rules', may: ['engine/rules/*', 'engine/book/*', 'engine/records/*'], because: 'the rules decide from state and command alone' },
   { of: 'engine/log', may: ['engine/log/*', 'engine/waiting', 'engine/report'], because: 'a log keeps bytes and does not know what they mean' },

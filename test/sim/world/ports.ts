@@ -7,7 +7,7 @@ import type { ConfiguredChain } from '../../../command/chain/configured-chain.js
 import { KEEPER_RULES } from '../../../command/keeper/keeper.js';
 import type { PreparedDomain } from '../../../command/signing/typed-data.js';
 import type { Log } from '../../../engine/log/log.js';
-import { recordId } from '../../../engine/log/record-ids.js';
+import { recordId } from '../../../engine/run/new-record.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Report } from '../../../engine/report.js';
 import { startReplica, type Replica } from '../../../engine/run/replica.js';
