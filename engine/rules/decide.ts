@@ -24,7 +24,7 @@ import { formatUint64, parseUint64, readUint64 } from '../records/integers.js';
  * time.
  */
 export function decide(state: State, command: Command, position: number): Event[] {
-  const known = knownFact(state, command);
+  const known = 'fact' in command || command.kind === 'AdvanceChain' ? knownFact(state, command) : undefined;
   if (known !== undefined) return rejected('known_fact', known);
   switch (command.kind) {
     case 'PlaceOrder': return placeOrder(state, command, position);
