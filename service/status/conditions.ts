@@ -105,7 +105,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
 
   return {
     clock,
-    isAway: (name) => databases.of(name).latest()?.answers === false,
+    isAway: (name) => databases.of(name).latest?.answers === false,
     admit(what) {
       // Also a request that would only be told again what it was told before: that may be among what is lost.
       if (logFailure() !== undefined) throw new RequestError('unavailable', `${DISTRUSTED}, and this process ends; the request was not accepted`);
@@ -218,7 +218,7 @@ function tellsProblem(log: Probe<unknown>, report: ReportFields): () => void {
 
 /** A refusal counts at once: waiting does not help. */
 function troubling(log: Probe<unknown>): Away | undefined {
-  const latest = log.latest();
+  const { latest } = log;
   if (latest === undefined || latest.answers) return undefined;
   return isRefusal(latest) || log.sinceSuccessMs() > SILENT_AFTER_MS ? latest : undefined;
 }
