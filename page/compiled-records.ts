@@ -35,7 +35,7 @@ function moduleText(): string {
     'import ucs2length from "ajv/dist/runtime/ucs2length.js";',
     'import { commandSchemas } from "./commands.js";',
     'import { eventSchemas, MarketOpenedV1 } from "./events.js";',
-    'import { formats } from "./formats.js";',
+    'import { formats } from "./integers.js";',
     ...validators(),
     `const functions = { read: new Map([${reads.join(', ')}]), write: new Map([${writes.join(', ')}]) };`,
     'function made(found) { if (found === undefined) throw new Error("the page was built without it"); return found; }',

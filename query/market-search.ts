@@ -2,6 +2,7 @@
 import { RequestError } from '../engine/records/errors.js';
 import { CATEGORIES, SELL, YES, type Category } from '../engine/records/fields.js';
 import * as field from '../engine/records/answer-fields.js';
+import { patterns } from '../engine/records/integers.js';
 import { named } from '../engine/records/named-schema.js';
 import { Type } from '../engine/records/schema-types.js';
 import * as example from '../service/api/examples.js';
@@ -27,7 +28,7 @@ export const BEST_YES_ASK = `left join lateral (
   select price from levels
   where levels.market_id = markets.market_id and outcome = ${YES} and side = ${SELL} order by price limit 1) ask on true`;
 
-const TokenId = named('TokenId', Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'A uint256 as a decimal string.' }));
+const TokenId = named('TokenId', Type.String({ pattern: patterns.uint256, description: 'A uint256 as a decimal string.' }));
 const WITHOUT_CHAIN = 'null for a market without a chain.';
 
 /** An entry: what MARKET_FIELDS selects, and what a page adds. */

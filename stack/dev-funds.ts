@@ -1,6 +1,5 @@
 /** `POST /api/v1/dev/funds`: test money for any wallet. Served by a stack with a development chain of its own, and nowhere else. */
 import { bodyFields, bodySchema, parseBody } from '../command/orders/request-body.js';
-import { ruledField } from '../command/orders/body-fields.js';
 import { fieldError } from '../command/orders/order-request.js';
 import * as field from '../engine/records/answer-fields.js';
 import { RequestError } from '../engine/records/errors.js';
@@ -13,6 +12,7 @@ import { bytesOf, defineEndpoint, MAX_BODY_BYTES, serve, type Route } from '../s
 import type { ClientErrorCode } from '../service/api/errors.js';
 import * as example from '../service/api/examples.js';
 import { problems } from '../service/api/problems.js';
+import { ruledField } from '../service/api/request-fields.js';
 import { GIFT, type GiveTestMoney } from './chain/faucet.js';
 
 export const FUNDS_PATH = '/api/v1/dev/funds';

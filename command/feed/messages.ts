@@ -4,7 +4,7 @@
  * log.
  */
 import { Type, type Static, type TProperties } from '../../engine/records/schema-types.js';
-import { recordId } from '../../engine/log/record-ids.js';
+import { recordId } from '../../engine/run/new-record.js';
 import { MalformedRecord, parseShape, shapes } from '../../engine/records/codec.js';
 import * as events from '../../engine/records/events.js';
 import { Address, Bytes32, ChainId, MarketKind, Milliseconds, Position, Seconds, record } from '../../engine/records/fields.js';

@@ -4,8 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import { CannotStart } from '../../engine/cannot-start.js';
 import type { NewRecord } from '../../engine/log/log.js';
-import { recordId } from '../../engine/log/record-ids.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand, recordId } from '../../engine/run/new-record.js';
 import type { OpenMarket } from '../../engine/records/commands.js';
 import { Address, Category, record } from '../../engine/records/fields.js';
 import { Type, type Static } from '../../engine/records/schema-types.js';

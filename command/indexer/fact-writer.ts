@@ -2,9 +2,8 @@
  * Appends facts to the history as commands, in the chain's order. Sends each batch only once the previous one is
  * durable.
  */
-import { recordId } from '../../engine/log/record-ids.js';
+import { encodeCommand, recordId } from '../../engine/run/new-record.js';
 import { MalformedRecord, type CommandOutcome } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
 import { fittingRecords } from '../../engine/log/appender.js';
 import { RecordTooLarge, type NewRecord } from '../../engine/log/log.js';
 import type { ChainCursor } from '../../engine/run/view.js';

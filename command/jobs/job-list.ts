@@ -3,7 +3,7 @@
  * the same sequence of calls always gives the same decisions. It does not remember what was requested of the lane: the
  * outbox lists that.
  */
-import { recordId } from '../../engine/log/record-ids.js';
+import { recordId } from '../../engine/run/new-record.js';
 import type { Report } from '../../engine/report.js';
 import { backoffMs, type Backoff } from '../../engine/waiting.js';
 import type { LaneRequest, TrackedRequest } from '../lane/requests.js';

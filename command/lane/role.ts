@@ -3,8 +3,7 @@
  * processes with a key, one sends.
  */
 import type { Log } from '../../engine/log/log.js';
-import { recordId } from '../../engine/log/record-ids.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand, recordId } from '../../engine/run/new-record.js';
 import type { SubmitRelay, SubmitSettlement } from '../../engine/records/commands.js';
 import { neverFails, type Clock, type Role } from '../../engine/running-role.js';
 import { reading, shortText } from '../../engine/state-table.js';

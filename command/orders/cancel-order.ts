@@ -6,7 +6,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import { BUY, SELL, type Side } from '../../engine/records/fields.js';
 import { AnyCaseBytes32, AnyCaseSignature } from '../../engine/records/fields.js';
 import { isBytes32, toHex } from '../../engine/records/hex.js';
-import { signatureBytes } from './signature-bytes.js';
+import { UINT64_MAX } from '../../engine/records/integers.js';
 import { Type } from '../../engine/records/schema-types.js';
 import * as field from '../../engine/records/answer-fields.js';
 import { cancelSignature } from '../../service/api/authority.js';
@@ -16,10 +16,9 @@ import { inHeader, inPath, inQuery } from '../../service/api/parameter.js';
 import * as parameter from '../../service/api/parameters.js';
 import { problems } from '../../service/api/problems.js';
 import * as kind from '../../service/api/request-fields.js';
-import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
+import { normalSignature, recoveryFailures, signatureBytes, type SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
 import { rejectionError, type FindOrder, type KnownOrder, type Submit, type Submitted } from './order-ports.js';
-import { UINT64_MAX, uintText } from './body-fields.js';
 import { createUnderway, passed } from './command-writer.js';
 
 export interface CancelOrderParts {
@@ -161,7 +160,7 @@ function parseAuthority(auth: 'required' | 'open', { signature, deadline }: Canc
   if (signature === undefined || deadline === undefined) throw new RequestError('cancel_signature_required');
   const bytes = signatureBytes(signature);
   if (bytes === undefined) throw invalidSignature('X-Cancel-Signature', 'is 65 bytes: 0x and 130 hex digits');
-  const text = uintText(deadline, UINT64_MAX);
+  const text = kind.uintText(deadline, UINT64_MAX);
   if (text === undefined) throw invalidSignature('X-Cancel-Deadline', 'is a time in Unix seconds, digits only');
   return { signature: bytes, deadline: text };
 }

@@ -4,9 +4,8 @@
  * instead of adding a record.
  */
 import { BriefMap } from '../../engine/waiting.js';
-import { writerIds } from '../../engine/log/record-ids.js';
+import { encodeCommand, writerIds } from '../../engine/run/new-record.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
 import type {
   AdvanceClock, CancelAfter, CancelAll, CancelOrder, CancelOrders, PlaceOrder, ReduceOrder, SyncPosition,
 } from '../../engine/records/commands.js';

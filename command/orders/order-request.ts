@@ -8,14 +8,14 @@ import type { PlaceOrder } from '../../engine/records/commands.js';
 import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, SelfTrade, TimeInForce, record } from '../../engine/records/fields.js';
 import { RequestError, type ErrorCode, type FieldError } from '../../engine/records/errors.js';
 import { ADDRESS, BYTES32 } from '../../engine/records/hex.js';
+import { UINT64_MAX } from '../../engine/records/integers.js';
 import { named } from '../../engine/records/named-schema.js';
 import { compileSchema } from '../../engine/records/schema.js';
 import { MIN_LIFETIME_S } from '../../engine/rules/limits.js';
 import type { OrderFields } from '../signing/typed-data.js';
 import type { JsonObject } from '../../engine/records/exact-json.js';
-import { FieldFault, pointerPart, UNKNOWN_FIELD, type RequestField } from '../../service/api/request-fields.js';
+import { FieldFault, choice, objectSchema, pointerPart, uint, UNKNOWN_FIELD, type RequestField } from '../../service/api/request-fields.js';
 import { PermitSignature } from './permit.js';
-import { choice, objectSchema, uint, UINT64_MAX } from './body-fields.js';
 
 /**
  * Hex fields, checked with the body's shape. Address checksums are not checked: the signature proves the trader better.

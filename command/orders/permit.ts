@@ -7,9 +7,11 @@ import type { OrderPermit } from '../../engine/records/commands.js';
 import { RequestError, type FieldError } from '../../engine/records/errors.js';
 import { AnyCaseBytes32, RecoveryId } from '../../engine/records/fields.js';
 import { BYTES32, isBytes32 } from '../../engine/records/hex.js';
+import { patterns, UINT256_MAX, UINT64_MAX } from '../../engine/records/integers.js';
 import { named } from '../../engine/records/named-schema.js';
-import { FieldFault, pointerPart, UNKNOWN_FIELD, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
-import { choice, objectSchema, ruledField, uint, UINT256_MAX, UINT64_MAX, uintText } from './body-fields.js';
+import {
+  FieldFault, choice, objectSchema, pointerPart, ruledField, uint, uintText, UNKNOWN_FIELD, type RequestField, type ValueOf,
+} from '../../service/api/request-fields.js';
 
 const word = ruledField({ ...AnyCaseBytes32, description: 'Signature component.' }, `is ${BYTES32.meaning}`, (value) => (
   isBytes32(value) ? value.toLowerCase() : undefined));
@@ -21,7 +23,7 @@ const FUTURE = 'is a time in the future, in Unix seconds';
 const fields = {
   nonce: uint({ max: UINT64_MAX, description: 'The owner\'s permit nonce at the stablecoin.' }),
   value: ruledField(
-    Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Amount to approve, of 0 to 2^256-1.' }),
+    Type.String({ pattern: patterns.uint256, description: 'Amount to approve, of 0 to 2^256-1.' }),
     'is a decimal string of 0 to 2^256-1, the amount to approve', (value) => typeof value === 'string' ? uintText(value, UINT256_MAX) : undefined,
   ),
   deadline: uint({ max: UINT64_MAX, description: 'Unix seconds until which the permit is good.', rule: FUTURE }),

@@ -5,7 +5,6 @@ import type { AdvanceClock, OrderPermit, PlaceOrder } from '../../engine/records
 import type { Event, OrderTermsSet } from '../../engine/records/events.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { toHex } from '../../engine/records/hex.js';
-import { signatureBytes } from './signature-bytes.js';
 import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView, MarketView } from '../../engine/run/view.js';
 import * as field from '../../engine/records/answer-fields.js';
@@ -15,7 +14,7 @@ import { parseJsonObject, type JsonObject } from '../../engine/records/exact-jso
 import * as example from '../../service/api/examples.js';
 import { problems } from '../../service/api/problems.js';
 import type { Exposure } from '../chain/exposure.js';
-import { normalSignature, recoveryFailures, type Recovery, type SignerRecovery } from '../signing/recover.js';
+import { normalSignature, recoveryFailures, signatureBytes, type Recovery, type SignerRecovery } from '../signing/recover.js';
 import type { RecoveryThread } from '../signing/recovery-thread.js';
 import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed-data.js';
 import { rejectionError, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './order-ports.js';

@@ -5,10 +5,10 @@
 import { parseJsonObject } from '../../engine/records/exact-json.js';
 import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, ChainIdInput, MAX_CANCELLED_ORDERS, record } from '../../engine/records/fields.js';
 import { ADDRESS, BYTES32, SIGNATURE, isAddress, isBytes32 } from '../../engine/records/hex.js';
-import { signatureBytes } from './signature-bytes.js';
+import { UINT64_MAX } from '../../engine/records/integers.js';
+import { signatureBytes } from '../signing/recover.js';
 import { Type, type TObject } from '../../engine/records/schema-types.js';
-import { FieldFault, optional, refuseUnknown, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
-import { ruledField, uint, UINT64_MAX } from './body-fields.js';
+import { FieldFault, optional, refuseUnknown, ruledField, uint, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
 import { fieldError } from './order-request.js';
 
 const seconds = uint({ max: 4_294_967_295n, description: '' });

@@ -3,8 +3,7 @@
  * sources tell of the past.
  */
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
-import { recordId } from '../../engine/log/record-ids.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand, recordId } from '../../engine/run/new-record.js';
 import { LATE_PRICES_MS, MAX_PRICE_LEAD_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
 import type { OpenBoundary } from '../../engine/run/view.js';
 import { startRounds, type Reactor } from '../../engine/reactor.js';

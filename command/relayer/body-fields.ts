@@ -5,6 +5,7 @@
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
 import { AnyCaseAddress, AnyCaseBytes32, RecoveryId } from '../../engine/records/fields.js';
 import { isAddress, isBytes32 } from '../../engine/records/hex.js';
+import { patterns, UINT256_MAX } from '../../engine/records/integers.js';
 import { named } from '../../engine/records/named-schema.js';
 import { FieldFault, type RequestField, type ValueOf } from '../../service/api/request-fields.js';
 
@@ -15,8 +16,7 @@ const BODY = new FieldFault('relay_invalid_body', '');
 const ADDRESS = new FieldFault('relay_invalid_address', '');
 const SIGNATURE = new FieldFault('relay_invalid_signature', '');
 
-const UINT256_MAX = 2n ** 256n - 1n;
-const DECIMAL = /^(0|[1-9][0-9]{0,77})$/;
+const DECIMAL = new RegExp(patterns.uint256);
 
 function field<T>(schema: TSchema, parse: RequestField<T>['parse']): RequestField<T> {
   return { schema, required: true, errors: CODES, parse };
@@ -40,11 +40,11 @@ export const flag = (description: string): RequestField<boolean> => field(Type.B
 
 /** An unsigned integer of up to 256 bits, as a string of decimal digits. */
 export const decimal = (description: string): RequestField<bigint> => (
-  field(Type.String({ pattern: DECIMAL.source, description }), decimalOf));
+  field(Type.String({ pattern: patterns.uint256, description }), decimalOf));
 
 /** A list of unsigned integers, each as a string of decimal digits. */
 export const decimals = (description: string): RequestField<readonly bigint[]> => (
-  field(Type.Array(Type.String({ pattern: DECIMAL.source }), { description }), (value) => {
+  field(Type.Array(Type.String({ pattern: patterns.uint256 }), { description }), (value) => {
     if (!Array.isArray(value)) return BODY;
     const parsed = value.map(decimalOf);
     return parsed.some((each) => each instanceof FieldFault) ? BODY : parsed as bigint[];

@@ -1,7 +1,6 @@
 /** What the relay sender reads and writes of the history: through the replica, and with commands of its own. */
 import { LogUnavailable, RecordsLost, type Log } from '../../engine/log/log.js';
-import { writerIds } from '../../engine/log/record-ids.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand, writerIds } from '../../engine/run/new-record.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Replica } from '../../engine/run/replica.js';
 import type { ChainWatch } from '../chain/chain-watch.js';

@@ -3,6 +3,7 @@
  * about a market needs.
  */
 import { RequestError } from '../../engine/records/errors.js';
+import { patterns } from '../../engine/records/integers.js';
 import { Type } from '../../engine/records/schema-types.js';
 import type { EngineView } from '../../engine/run/view.js';
 import * as field from '../../engine/records/answer-fields.js';
@@ -87,7 +88,7 @@ function newestMarkets(view: EngineView, chainId: number): readonly string[] {
   return newest;
 }
 
-const Nonce = Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'The next nonce, in decimal digits.' });
+const Nonce = Type.String({ pattern: patterns.uint256, description: 'The next nonce, in decimal digits.' });
 
 export const getUserNonces = defineEndpoint({
   id: 'getUserNonces', role: 'relayer', method: 'GET', path: '/api/v1/users/{address}/nonces', tag: 'Relayer',

@@ -1,6 +1,6 @@
 /**
  * Recovers who signed a digest: secp256k1 in the native library, or in WebAssembly where the native library does not
- * load.
+ * load. Below are the forms in which requests and records have a signature.
  *
  * The `secp256k1` package falls back silently to `elliptic`, which is slow and has open vulnerabilities. So its binding
  * is loaded here directly, and a backend that fails a known-answer test is not used. Neither backend rejects signatures
@@ -8,7 +8,7 @@
  */
 import { createRequire } from 'node:module';
 import type * as Secp256k1 from 'secp256k1';
-import { toHex } from '../../engine/records/hex.js';
+import { SIGNATURE, toHex } from '../../engine/records/hex.js';
 import type { Keccak256 } from './typed-data.js';
 
 export type Backend = 'native' | 'wasm';
@@ -82,6 +82,14 @@ function recoverWith(recoverKey: RecoverKey, keccak256: Keccak256): SignerRecove
 const failures = Object.fromEntries(Object.keys(recoveryFailures).map((failure) => (
   [failure, { ok: false, failure }]))) as
   Readonly<Record<RecoveryFailure, Recovery>>;
+
+const givenSignature = new RegExp(SIGNATURE.given);
+
+/** The 65 bytes of a signature that a request has as hex; undefined for anything else. */
+export function signatureBytes(value: unknown): Buffer | undefined {
+  if (typeof value !== 'string' || !givenSignature.test(value)) return undefined;
+  return Buffer.from(value.slice(2), 'hex');
+}
 
 /** A valid signature in the form of records and the settlement contract: lower-case hex, v of 27 or 28. */
 export function normalSignature(signature: Uint8Array): string {

@@ -8,7 +8,7 @@ import {
   FLAGS, NEXT, PREVIOUS, REMAINING_HI, REMAINING_LO, RESTING, SIDE, addRemainingIn, numberIn, priorityIn, recordAt,
   subtractRemainingIn,
 } from './order-record.js';
-import { uint64 } from './uint64.js';
+import { uint64 } from '../records/integers.js';
 
 /** A book as plain data; the orders themselves are in the pool's dump. */
 export interface BookDump {

@@ -6,7 +6,7 @@ import {
   RESTING, SIDE, subtractRemainingIn, type Column, type ColumnKind,
 } from './order-record.js';
 import { HashIndex, mix32 } from './hash-index.js';
-import { uint64 } from './uint64.js';
+import { uint64 } from '../records/integers.js';
 
 export type { Column } from './order-record.js';
 

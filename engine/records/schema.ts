@@ -1,6 +1,6 @@
 /** Compiles JSON schemas to validators. Only this module makes ajv instances. */
 import { Ajv, type ValidateFunction } from 'ajv';
-import { formats } from './formats.js';
+import { formats } from './integers.js';
 import type { Static, TSchema } from './schema-types.js';
 
 /**

@@ -1,5 +1,5 @@
 /** Decides what traders ask of several orders at once, of all of theirs, or of an order's size. */
-import { formatUint64, parseUint64 } from '../book/uint64.js';
+import { formatUint64, parseUint64 } from '../records/integers.js';
 import type { CancelAfter, CancelAll, CancelOrders, ReduceOrder } from '../records/commands.js';
 import type { Event } from '../records/events.js';
 import { ALL_MARKETS } from '../records/fields.js';

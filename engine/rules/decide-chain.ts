@@ -2,7 +2,7 @@
  * Decides what a chain's facts cause, other than facts about fills: transfers, cancelled nonces, resolutions and
  * balances.
  */
-import { parseUint64, readUint64, uint64 } from '../book/uint64.js';
+import { parseUint64, readUint64, uint64 } from '../records/integers.js';
 import { cancelled, rejected } from './cancelled.js';
 import { chainCursor } from './chain-cursor.js';
 import type {

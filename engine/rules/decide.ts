@@ -17,14 +17,14 @@ import {
   type State, type Sweep,
 } from './state.js';
 import { isBelowFloor } from './trader.js';
-import { formatUint64, parseUint64, readUint64 } from '../book/uint64.js';
+import { formatUint64, parseUint64, readUint64 } from '../records/integers.js';
 
 /**
  * The events of the command at log position `position`, in order. The caller has called `advance` with the command's
  * time.
  */
 export function decide(state: State, command: Command, position: number): Event[] {
-  const known = knownFact(state, command);
+  const known = 'fact' in command || command.kind === 'AdvanceChain' ? knownFact(state, command) : undefined;
   if (known !== undefined) return rejected('known_fact', known);
   switch (command.kind) {
     case 'PlaceOrder': return placeOrder(state, command, position);

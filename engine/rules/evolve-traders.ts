@@ -2,7 +2,7 @@
  * Applies events to the traders: their lists of open orders, floors, defaults, switches, and what they have cancelled
  * as a whole.
  */
-import { readUint64 } from '../book/uint64.js';
+import { readUint64 } from '../records/integers.js';
 import type { AllOrdersCancelled, CancelAfterArmed, CancelAfterDisarmed, NonceFloorRaised, TraderDefaulted } from '../records/events.js';
 import { ALL_MARKETS } from '../records/fields.js';
 import { clearingPull } from './decide-cancels.js';

@@ -4,7 +4,7 @@
  */
 import { freeBoundaries, isResolved, joinBoundary, keptBoundary, leaveOpen, servedBy } from './boundaries.js';
 import { Book } from '../book/book.js';
-import { highWord, lowWord, parseUint64, readUint64 } from '../book/uint64.js';
+import { highWord, lowWord, parseUint64, readUint64 } from '../records/integers.js';
 import { pullOf } from './decide-settlement.js';
 import { cancelAll, countDefault, fireSwitches, linkOpen, raiseFloor, setSwitch, traderOf, unlinkOpen } from './evolve-traders.js';
 import type {

@@ -1,6 +1,5 @@
 /** The clock: appends AdvanceClock whenever an order or a market is due to expire, also when no other command comes. */
-import { checkedRecordId } from '../log/record-ids.js';
-import { encodeCommand } from '../records/encode.js';
+import { checkedRecordId, encodeCommand } from './new-record.js';
 import { LogUnavailable, type Log } from '../log/log.js';
 import { startRounds } from '../reactor.js';
 import type { Report } from '../report.js';

@@ -2,9 +2,8 @@
 import { fittingRecords } from '../log/appender.js';
 import { shorter } from '../log/tail.js';
 import { BrokenSequence, LogUnavailable, WrongPosition, type Log, type NewRecord } from '../log/log.js';
-import { writerIds } from '../log/record-ids.js';
+import { encodeOutcome, writerIds } from './new-record.js';
 import { decodeOutcome } from '../records/codec.js';
-import { encodeOutcome } from '../records/encode.js';
 import { backoffMs, createBell, pause, retrying, type Bell } from '../waiting.js';
 import type { Step } from './stepping.js';
 import { HistoryDiffers } from './history-differs.js';

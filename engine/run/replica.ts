@@ -201,7 +201,7 @@ async function follow({
         sink.take(step);
         stepped(step, record.id);
       }
-      snapshots.afterStep();
+      if (engine.state.position >= snapshots.dueAt) snapshots.takeDue();
     }
     batchDone();
     await sink.room();

@@ -6,8 +6,10 @@ import type { SnapshotWriter } from './snapshot-thread.js';
 import type { Engine } from './stepping.js';
 
 export interface SnapshotTaker {
-  /** To be called after every command. Takes a snapshot when it is due and none is being written. */
-  afterStep(): void;
+  /** From this position on a snapshot is due; Infinity where none is taken. */
+  readonly dueAt: number;
+  /** Takes the snapshot that is due. While one is being written it does nothing, and this one stays due. */
+  takeDue(): void;
   /** Ends the snapshot that is being written, then takes the last one. */
   finish(): Promise<void>;
 }
@@ -52,13 +54,13 @@ export function createSnapshotTaker(
   function take(newerThan: number): void {
     if (folder === undefined || writing !== undefined) return;
     last = engine.state.position;
+    taker.dueAt = last + every;
     writing = write(folder, newerThan).finally(() => { writing = undefined; });
   }
 
-  return {
-    afterStep() {
-      if (engine.state.position - last >= every) take(last + 1);
-    },
+  const taker = {
+    dueAt: folder === undefined ? Infinity : last + every,
+    takeDue() { take(last + 1); },
     async finish() {
       const isBehind = writing !== undefined && beside !== undefined;
       finishing.abort(new Error('the engine takes its last snapshot itself'));
@@ -67,4 +69,5 @@ export function createSnapshotTaker(
       await writing;
     },
   };
+  return taker;
 }

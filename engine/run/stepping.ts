@@ -45,7 +45,7 @@ export function engineOf(chain: Digests, state: State = emptyState()): Engine {
       advance(state, command.at);
       const events = decide(state, command, position);
       for (const event of events) evolve(state, event);
-      moveCursor(state, command);
+      if ('fact' in command || command.kind === 'AdvanceChain') moveCursor(state, command);
       state.position = position + 1;
       const outcome = { at: state.now, events };
       const text = outcomeText(outcome);

@@ -3,7 +3,7 @@
  * this moment: who keeps one over an await has what was so then, and never the engine's own objects, which change with
  * every command.
  */
-import { formatUint64 } from '../book/uint64.js';
+import { formatUint64 } from '../records/integers.js';
 import type { PlaceOrder } from '../records/commands.js';
 import type { Event, RejectionCode } from '../records/events.js';
 import type { MarketOutcome, Side } from '../records/fields.js';

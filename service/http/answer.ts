@@ -28,12 +28,13 @@ export interface AnswerParts extends StreamReplyParts {
   readonly trustProxy: number;
 }
 
-export function answer({ endpoint, handler }: Route, parts: AnswerParts): Middleware {
+export function answer(route: Route, parts: AnswerParts): Middleware {
+  const { endpoint } = route;
   const { ending, upgrades, webSockets, observer, now } = parts;
   const ofEndpoint = contentTypeOf(endpoint);
   return async (request, response) => {
     const head = endpoint.answer.webSocket === true ? upgrades.headOf(request) : undefined;
-    const reply = await handler(new IncomingApiRequest(request, response.locals, parts));
+    const reply = await route.handler(new IncomingApiRequest(request, response.locals, parts));
     const contentType = reply.contentType ?? ofEndpoint;
     // How long clients listen says nothing about the service.
     if ('stream' in reply) response.locals.answeredMs = now();

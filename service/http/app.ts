@@ -35,11 +35,8 @@ export interface AppOptions {
   readonly limiters: Limiters;
   /** Endpoints without any authority by the settings: web pages of other sites may not call them. */
   readonly ownPagesOnly?: readonly Endpoint[];
-  /**
-   * Throws the RequestError with which every request to the endpoint is refused now, before anything of it is read.
-   * Absent: never.
-   */
-  readonly admit?: (endpoint: Endpoint) => void;
+  /** Absent: all routes have their handlers from the beginning. */
+  readonly start?: AppStart;
   /** Finds the bearer token of a request. Needed when an endpoint asks for one. */
   readonly authenticate?: Authenticate;
   readonly waitForPosition: WaitForPosition;
@@ -54,6 +51,14 @@ export interface AppOptions {
   readonly now: () => number;
   /** How the application pauses between pings; tests give their own. */
   readonly pause?: typeof pause;
+}
+
+/** The start of a process whose handlers come when its roles work. */
+export interface AppStart {
+  /** Until then, requests are refused before anything of them is read. */
+  isOver: boolean;
+  /** These endpoints are served all the same. */
+  readonly servedBefore: ReadonlySet<Endpoint>;
 }
 
 export interface App {
@@ -142,8 +147,9 @@ function addEndpoints(app: Express, options: AppOptions, parts: AnswerParts): vo
 /** The steps of a request to an endpoint, in their order. */
 function stepsOf(route: Route, options: AppOptions, parts: AnswerParts): Middleware[] {
   const { endpoint } = route;
-  const { limiters, admit, ownPagesOnly = [], authenticate, waitForPosition, now } = options;
+  const { limiters, start, ownPagesOnly = [], authenticate, waitForPosition, now } = options;
   const isForOwnPages = ownPagesOnly.includes(endpoint);
+  const awaited = start?.servedBefore.has(endpoint) === false ? start : undefined;
   const limiter = limiters[endpoint.limit];
   const steps: (Middleware | false)[] = [
     (_request, response, next) => {
@@ -154,7 +160,7 @@ function stepsOf(route: Route, options: AppOptions, parts: AnswerParts): Middlew
     limiter?.count ?? false,
     (_request, response, next) => {
       response.locals.startedMs = now();
-      admit?.(endpoint);
+      if (awaited?.isOver === false) throw new RequestError('unavailable', 'the process is starting: /health/ready says what it waits for');
       next();
     },
     isForOwnPages && onlyOwnPages,

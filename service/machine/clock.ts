@@ -35,8 +35,6 @@ export interface ClockOptions {
    * answer; never rejects.
    */
   readonly ask: () => Promise<DatabaseTime | undefined>;
-  /** The latest time in the history; undefined while this process does not know the history. */
-  readonly historyMs: () => number | undefined;
   readonly report: (level: 'info' | 'error', fields: Readonly<Record<string, unknown>>, message: string) => void;
   /** Ends the start. */
   readonly signal?: AbortSignal;
@@ -53,6 +51,14 @@ export interface ProcessClock {
   state(): ClockState;
   /** Compares the clocks now. */
   look(): Promise<void>;
+  /** From now on the time is compared with the history's, too. */
+  compareWith(history: KnownHistory): void;
+}
+
+/** The history as this process knows it. */
+interface KnownHistory {
+  /** The latest time in it; 0 while it is empty. */
+  readonly time: number;
 }
 
 /** Beyond this, the database's time is not extrapolated: it has not confirmed this process's time for too long. */
@@ -95,15 +101,19 @@ export async function startClock(options: ClockOptions): Promise<ProcessClock> {
 
 /** The trusted time with its two references: the clocks of the machine, and what the database said last. */
 function createTrustedClock(
-  { clocks, bounds, historyMs, report }: ClockOptions, first: ClockReading, confirmed: DatabaseTime,
+  { clocks, bounds, report }: ClockOptions, first: ClockReading, confirmed: DatabaseTime,
 ) {
   let time: TrustedTime = trustFrom(first);
   let database = confirmed;
+  let history: KnownHistory | undefined;
   let latestMs = 0;
 
   const sinceConfirmedMs = (): number => clocks.monotonic() - database.monotonicMs;
   const isConfirmed = (): boolean => sinceConfirmedMs() <= CONFIRMED_FOR_MS;
   const confirmedLately = (): DatabaseTime | undefined => isConfirmed() ? database : undefined;
+
+  /** 0 while the history is empty, or not known. */
+  const historyMs = (): number => history?.time ?? 0;
 
   function now(): number {
     const latestByDatabase = database.databaseMs + Math.min(CONFIRMED_FOR_MS, Math.max(0, sinceConfirmedMs()))
@@ -114,6 +124,8 @@ function createTrustedClock(
   return {
     now, sinceConfirmedMs, isConfirmed,
     confirm(by: DatabaseTime): void { database = by; },
+    compareWith: (known: KnownHistory): void => { history = known; },
+    historyMs,
     /** Takes the clocks into account, and reports what they did. */
     compare(): void {
       const current: ClockReading = { ...read(clocks, confirmedLately()), bootMs: clocks.boot() };
@@ -128,18 +140,17 @@ function createTrustedClock(
     differences(): ClockDifferences {
       const { wallMs, monotonicMs, databaseMs } = read(clocks, confirmedLately());
       const trustedMs = timeAt(time, monotonicMs);
-      const history = historyMs() ?? 0;
+      const historyNowMs = historyMs();
       return {
         wallAheadMs: wallMs - trustedMs, databaseAheadMs: databaseMs === undefined ? null : databaseMs - trustedMs,
-        // An empty history has no time.
-        historyAheadMs: history === 0 ? null : history - trustedMs,
+        historyAheadMs: historyNowMs === 0 ? null : historyNowMs - trustedMs,
       };
     },
   };
 }
 
 function runClock(options: ClockOptions, first: ClockReading, confirmed: DatabaseTime): ProcessClock {
-  const { bounds, ask, historyMs, report } = options;
+  const { bounds, ask, report } = options;
   const clock = createTrustedClock(options, first, confirmed);
   let historyWasAhead = false;
 
@@ -153,7 +164,7 @@ function runClock(options: ClockOptions, first: ClockReading, confirmed: Databas
 
   function tellHistory(): void {
     const ahead = (clock.differences().historyAheadMs ?? 0) > 2 * bounds.maxJumpMs;
-    if (ahead && !historyWasAhead) report('error', { history: isoText(historyMs() ?? 0), clock: isoText(clock.now()) }, HISTORY_AHEAD);
+    if (ahead && !historyWasAhead) report('error', { history: isoText(clock.historyMs()), clock: isoText(clock.now()) }, HISTORY_AHEAD);
     historyWasAhead = ahead;
   }
 
@@ -174,6 +185,7 @@ function runClock(options: ClockOptions, first: ClockReading, confirmed: Databas
       clock.compare();
       tellHistory();
     },
+    compareWith: clock.compareWith,
   };
 }
 

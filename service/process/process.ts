@@ -2,7 +2,6 @@
  * One process: the roles that its settings name, on shared parts, behind one HTTP server that listens from the
  * beginning; their start and end.
  */
-import { RequestError } from '../../engine/records/errors.js';
 import type { Reading } from '../../engine/state-table.js';
 import { pause } from '../../engine/waiting.js';
 import { serve as routesOf, type Endpoint, type Reply, type Route } from '../api/endpoint.js';
@@ -72,7 +71,7 @@ export async function openProcess({
   // Loaded where it is served: the documentation's assets take a tenth of a second.
   const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json', config.trustProxy) } : {};
   const frontPage = roles.has('query') ? await (await import('../http/page.js')).builtPage() : undefined;
-  const { app, closeTokens } = appOf({ pages, frontPage, config, chains, others, ownPagesOnly, urls, metrics, logger, working: () => working,
+  const { app, open, closeTokens } = appOf({ pages, frontPage, config, chains, others, ownPagesOnly, urls, metrics, logger, working: () => working,
     readiness: async (role) => {
       const now = working;
       const left = leaving.isSaid ? ['the service is stopping'] : [];
@@ -86,7 +85,10 @@ export async function openProcess({
   const { started, failed, stopSteps } = startRoles({
     config, roles, urls, chains, logger, metrics, machine, waits, abort: (reason) => { ending.abort(reason); },
   });
-  const isWorking = started.then((all) => { working = all; });
+  const isWorking = started.then((all) => {
+    working = all;
+    open(all);
+  });
   isWorking.catch(() => undefined);
   return {
     url, started: isWorking, failed,
@@ -140,19 +142,19 @@ interface AppParts {
 /** What tells of a process whose roles do not work yet. */
 const ALWAYS: ReadonlySet<Endpoint> = new Set<Endpoint>([getLiveness, getReadiness, getMetrics]);
 
-/** The application of the roles' endpoints, whose handlers come when the roles work. */
+/** The application of the roles' endpoints; `open` gives them their handlers when the roles work. */
 function appOf(
   { pages, frontPage, config, chains, others, ownPagesOnly, urls, metrics, logger, working, readiness }: AppParts,
-): { readonly app: App; closeTokens(): Promise<void> } {
+): { readonly app: App; open(all: Working): void; closeTokens(): Promise<void> } {
   const works = (): Working => {
     const now = working();
-    if (now === undefined) throw new RequestError('unavailable', 'the process is starting: /health/ready says what it waits for');
+    if (now === undefined) throw new TypeError('a request was let in before the roles work');
     return now;
   };
   const roles = new Set<string>(config.roles);
   const endpoints = [...allEndpoints, ...others.map(({ endpoint }) => endpoint)];
-  const routes = allEndpoints.filter(({ role }) => roles.has(role)).map((endpoint): Route => (
-    { endpoint, handler: (request) => handlerOf(works(), endpoint)(request) }));
+  const start = { isOver: false, servedBefore: ALWAYS };
+  const routes = allEndpoints.filter(({ role }) => roles.has(role)).map((endpoint) => ({ endpoint, handler: noHandler(endpoint) }));
   const service = routesOf(serviceEndpoints, {
     configuration: () => works().getConfig(), contracts: contractsHandler(chains.map(({ chain }) => chain)),
     scrape: () => metrics.scrape(), readiness, openapi: () => openapiDocument(endpoints, VERSION),
@@ -163,9 +165,9 @@ function appOf(
     routes: [
       ...routes, ...others, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined),
     ], endpoints,
-    admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
+    start,
     ownPagesOnly: [...config.cancelAuth === 'open' ? cancelEndpoints : [], ...ownPagesOnly],
-    pages, frontPage, trustProxy: config.trustProxy, now: () => performance.now(),
+    pages, frontPage, trustProxy: config.trustProxy, now: machineClocks.monotonic,
     limiters: createLimiters({
       windowS: RATE_LIMIT_WINDOW_S, orders: config.rateLimitOrders, reads: config.rateLimitReads,
     }),
@@ -174,13 +176,17 @@ function appOf(
     ),
     observer: requestObserver(metrics, logger),
   });
-  return { app, closeTokens: () => tokens.close() };
+  return {
+    app, closeTokens: () => tokens.close(),
+    open({ handlers }) {
+      for (const route of routes) route.handler = handlers.get(route.endpoint) ?? route.handler;
+      start.isOver = true;
+    },
+  };
 }
 
-function handlerOf({ handlers }: Working, endpoint: Endpoint): Route['handler'] {
-  const handler = handlers.get(endpoint);
-  if (handler === undefined) throw new TypeError(`the role ${endpoint.role} has no handler for ${endpoint.id}`);
-  return handler;
+function noHandler({ id, role }: Endpoint): Route['handler'] {
+  return () => { throw new TypeError(`the role ${role} has no handler for ${id}`); };
 }
 
 /** Why requests for the role should not be sent here, beside what the role reports; absent: for any role. */

@@ -105,10 +105,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const failure = rejection();
   const distrust = createDistrust(logger, failure.reject);
   const log = await openSafeLog(options, distrust.because);
-  let known: Replica | undefined;
-  const historyMs = () => known?.view.time;
-  const conditions = await conditionsOf(
-    { ...options, log, unusable: distrust.because, logFailure: distrust.reason, signal: waits.signal, historyMs }, waits);
+  const conditions = await conditionsOf({ ...options, log, unusable: distrust.because, distrusted: distrust.signal, signal: waits.signal }, waits);
   metrics.show(conditions.state);
   const [stopping, writerId] = [new AbortController(), randomUUID()];
   const chains = new Map(configured.map((each) => [each.chain.chainId, openChain(each, { keccak256, report: reportTo(logger) })]));
@@ -133,7 +130,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     await waits.until(`the log at ${placeOf(urls.log)}`, () => checkHistory(history), isUnavailable);
     // Before this engine works: the other one may be told to leave from then on.
     if (roles.has('engine')) await orAborted(handover.listen(() => { started.recording?.takeOver(); }), waits.signal);
-    known = started;
+    conditions.clock.compareWith(started.view);
     return started;
   });
   const [reads, readsSetting] = urls.reads === undefined ? [urls.readModels, 'DATABASE_URL'] : [urls.reads, 'QUERY_DATABASE_URL'];
@@ -168,14 +165,14 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   };
 }
 
-/** Tells, once, by an alert and by `failed`, that the log has lost records: the process ends, and takes no requests until then. */
+/** Tells, once, by a signal, an alert and `failed`, that the log has lost records: the process ends, and takes no requests until then. */
 function createDistrust(logger: Logger, failed: (error: Error) => void) {
-  let reason: Error | undefined;
+  const distrusted = new AbortController();
   return {
-    reason: () => reason,
+    signal: distrusted.signal,
     because(error: Error): void {
-      if (reason !== undefined) return;
-      reason = error;
+      if (distrusted.signal.aborted) return;
+      distrusted.abort(error);
       logger.error(`this process ends: ${error.message}`);
       failed(error);
     },

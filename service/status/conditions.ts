@@ -43,10 +43,8 @@ export interface ConditionsOptions {
   readonly log: Pick<Log, 'check'>;
   /** Called when the log cannot be used any more, and waiting does not help: the process must end. */
   readonly unusable: (error: UnusableLog) => void;
-  /** The latest time in the history; undefined while this process does not know the history. */
-  readonly historyMs: () => number | undefined;
-  /** Why the log cannot be trusted any more, so that the process is ending; undefined while it can. */
-  readonly logFailure?: () => Error | undefined;
+  /** Aborts when the log cannot be trusted any more: the process is ending. */
+  readonly distrusted: AbortSignal;
   readonly logger: Logger;
   readonly machine: Machine;
   /** Ends the start of the clock. */
@@ -75,7 +73,7 @@ const SILENT: Readonly<Record<DatabaseName, string>> = {
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
   const {
-    config, roles, historyMs, logFailure = () => undefined, logger, signal, machine: { clocks, spaceOf, lookEveryMs },
+    config, roles, distrusted, logger, signal, machine: { clocks, spaceOf, lookEveryMs },
   } = options;
   const report: ReportFields = (level, fields, message) => { logger[level](fields, message); };
   const databases = openProbes(options);
@@ -83,7 +81,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     directories: directoriesOf(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, spaceOf, report,
   });
   const clock = await startClock({
-    clocks, historyMs, report, signal, ask: () => databases.time(),
+    clocks, report, signal, ask: () => databases.time(),
     bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: ACCEPT_AFTER_MS },
   }).catch(async (error: unknown) => {
     await databases.close();
@@ -105,10 +103,10 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
 
   return {
     clock,
-    isAway: (name) => databases.of(name).latest()?.answers === false,
+    isAway: (name) => databases.of(name).latest?.answers === false,
     admit(what) {
       // Also a request that would only be told again what it was told before: that may be among what is lost.
-      if (logFailure() !== undefined) throw new RequestError('unavailable', `${DISTRUSTED}, and this process ends; the request was not accepted`);
+      if (distrusted.aborted) throw new RequestError('unavailable', `${DISTRUSTED}, and this process ends; the request was not accepted`);
       const problem = problemWith(databases.log);
       if (problem !== undefined) throw new RequestError('unavailable', `${problem}; the request was not accepted`);
       if (what !== 'order') return;
@@ -122,7 +120,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
         return {
           name, answers: found.answers, lastError: found.answers ? null : found.error,
           reasons: [
-            ...name === 'log' && logFailure() !== undefined ? [DISTRUSTED] : [],
+            ...name === 'log' && distrusted.aborted ? [DISTRUSTED] : [],
             ...found.answers || !isReason(name) ? [] : [awayText(name, found)],
           ],
         };
@@ -218,7 +216,7 @@ function tellsProblem(log: Probe<unknown>, report: ReportFields): () => void {
 
 /** A refusal counts at once: waiting does not help. */
 function troubling(log: Probe<unknown>): Away | undefined {
-  const latest = log.latest();
+  const { latest } = log;
   if (latest === undefined || latest.answers) return undefined;
   return isRefusal(latest) || log.sinceSuccessMs() > SILENT_AFTER_MS ? latest : undefined;
 }

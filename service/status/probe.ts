@@ -12,7 +12,7 @@ export interface Probe<T> {
    */
   look(): Promise<ProbeResult<T>>;
   /** The latest answer; undefined before the first one. */
-  latest(): ProbeResult<T> | undefined;
+  readonly latest: ProbeResult<T> | undefined;
   /** Milliseconds since the latest success, or since the probe was made. */
   sinceSuccessMs(): number;
 }
@@ -27,7 +27,6 @@ export interface ProbeOptions<T> {
 }
 
 export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>): Probe<T> {
-  let found: ProbeResult<T> | undefined;
   let foundAtMs = -Infinity;
   let succeededAtMs = now();
   /** The running question, which may take longer than the time limit. */
@@ -47,18 +46,19 @@ export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>
   }
 
   async function lookAgain(): Promise<ProbeResult<T>> {
-    found = await within(asking ??= answer(), timeoutMs) ?? { answers: false, error: `no answer within ${timeoutMs} ms` };
+    const found = await within(asking ??= answer(), timeoutMs) ?? { answers: false, error: `no answer within ${timeoutMs} ms` };
     foundAtMs = now();
     looking = undefined;
-    return found;
+    return probe.latest = found;
   }
 
-  return {
+  const probe = {
+    latest: undefined as ProbeResult<T> | undefined,
     look() {
-      if (found !== undefined && now() - foundAtMs < freshMs) return Promise.resolve(found);
+      if (probe.latest !== undefined && now() - foundAtMs < freshMs) return Promise.resolve(probe.latest);
       return looking ??= lookAgain();
     },
-    latest: () => found,
     sinceSuccessMs: () => now() - succeededAtMs,
   };
+  return probe;
 }

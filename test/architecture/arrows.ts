@@ -16,7 +16,7 @@ interface Arrow {
 const GOING = ['engine/waiting', 'engine/reactor', 'engine/report', 'engine/state-table', 'engine/running-role', 'engine/cannot-start'];
 
 /** What everybody outside may take from the engine: its vocabulary, its log and its run loop with the read-only view, never state or books. */
-const ENGINE = ['engine/records/*', 'engine/log/*', 'engine/run/*', ...GOING, 'engine/rules/limits', 'engine/book/uint64'];
+const ENGINE = ['engine/records/*', 'engine/log/*', 'engine/run/*', ...GOING, 'engine/rules/limits'];
 
 /** What an endpoint is made of: its definition, its fields, its errors. */
 const KIT = ['service/api/*'];
@@ -35,10 +35,7 @@ const ARROWS: readonly Arrow[] = [
   { of: 'engine', may: GOING, because: 'what every part of the engine uses can use none of them' },
   ...['engine/role', 'engine/role-state'].map((of) => (
     { of, may: ['engine/*'], because: 'the role puts the engine together and knows nobody outside' })),
-  {
-    of: 'engine/records', may: ['engine/records/*', 'engine/log/log'],
-    because: 'the vocabulary needs nothing but the size of a record, which the log\'s port promises',
-  },
+  { of: 'engine/records', may: ['engine/records/*'], because: 'the vocabulary needs nothing else' },
   { of: 'engine/book', may: ['engine/book/*', 'engine/records/*'], because: 'a book knows orders and nothing of rules or of how it is run' },
   { of: 'engine/rules', may: ['engine/rules/*', 'engine/book/*', 'engine/records/*'], because: 'the rules decide from state and command alone' },
   { of: 'engine/log', may: ['engine/log/*', 'engine/waiting', 'engine/report'], because: 'a log keeps bytes and does not know what they mean' },

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeCall } from '../../command/chain/abi.js';
-import { recordId } from '../../engine/log/record-ids.js';
+import { recordId } from '../../engine/run/new-record.js';
 import type { EndRelay } from '../../engine/records/commands.js';
 import { wrongEnding, type RecordedRelay, type MinedTransaction } from '../../tools/audit/chain/ended-relays.js';
 import {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from '../../engine/records/commands.js';
-import { recordId } from '../../engine/log/record-ids.js';
+import { recordId } from '../../engine/run/new-record.js';
 import { audit } from '../../tools/audit/audit.js';
 import type { AuditReport } from '../../tools/audit/report.js';
 import {

@@ -3,7 +3,7 @@ import { deepEqual, equal, match } from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkedRecordId } from '../../engine/log/record-ids.js';
+import { checkedRecordId } from '../../engine/run/new-record.js';
 import { decodeCommand } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { openIdStore } from '../../tools/audit/records/id-store.js';

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type * as Secp256k1 from 'secp256k1';
 import { createKeccak256, prepareDomain, type Keccak256, type OrderDomain } from '../../command/signing/typed-data.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import { toHex } from '../../engine/records/hex.js';
 import { newCommand } from '../support/commands.js';
 import { T0, marketCommands } from './engine.js';

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { Worker } from 'node:worker_threads';
 import type * as Secp256k1 from 'secp256k1';
 import { createKeccak256, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import { toHex } from '../../engine/records/hex.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { audit } from '../../tools/audit/audit.js';

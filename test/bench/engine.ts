@@ -1,6 +1,6 @@
 /** The whole engine without I/O: recorded commands in, events, texts and digests out; and what it leaves on the heap. */
 import { decodeCommand, outcomeText } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import type { Command } from '../../engine/records/commands.js';
 import { DigestChain } from '../../engine/run/digest-chain.js';
 import { createEngine } from '../../engine/run/engine.js';

@@ -1,5 +1,5 @@
 /** The history that commands make, as `GET /api/v1/events` shows it in lines. */
-import { checkedRecordId } from '../../engine/log/record-ids.js';
+import { checkedRecordId } from '../../engine/run/new-record.js';
 import { decodeCommand } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { dueId } from '../../tools/audit/records/record-ids.js';

@@ -2,8 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { recordId } from '../../engine/log/record-ids.js';
-import { encodeOutcome } from '../../engine/records/encode.js';
+import { encodeOutcome, recordId } from '../../engine/run/new-record.js';
 import { createEngine } from '../../engine/run/engine.js';
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';

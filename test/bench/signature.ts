@@ -2,12 +2,10 @@
 import { Wallet, id, verifyTypedData } from 'ethers';
 import { parseJsonObject } from '../../engine/records/exact-json.js';
 import { toHex } from '../../engine/records/hex.js';
-import { signatureBytes } from '../../command/orders/signature-bytes.js';
 import { createKeccak256, orderTypes, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { parseOrder } from '../../command/orders/order-request.js';
-import { createSignerRecovery } from '../../command/signing/recover.js';
-import { checkedRecordId } from '../../engine/log/record-ids.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { createSignerRecovery, signatureBytes } from '../../command/signing/recover.js';
+import { checkedRecordId, encodeCommand } from '../../engine/run/new-record.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { newCommand } from '../support/commands.js';
 import type { BenchLine } from './line.js';

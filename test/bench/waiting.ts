@@ -3,7 +3,7 @@ import type { FillFeed } from '../../command/feed/fill-feed.js';
 import { partitionOf, type SequencedMessage } from '../../command/feed/messages.js';
 import { runIntake, type IntakeOptions } from '../../command/settlement/intake.js';
 import { openStore } from '../../command/settlement/postgres-store.js';
-import { encodeOutcome } from '../../engine/records/encode.js';
+import { encodeOutcome } from '../../engine/run/new-record.js';
 import { digestAt, marketIn } from '../support/feed-history.js';
 import { newRecord } from '../support/log-records.js';
 import { runSql } from '../support/sql.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { reservationOf, createReservations, type Reservation } from '../../command/chain/reservations.js';
 import { UNIT } from '../../engine/records/amounts.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import { createEngine } from '../../engine/run/engine.js';
 import type { Engine } from '../../engine/run/stepping.js';
 import { viewOf } from '../../engine/run/view.js';

@@ -4,7 +4,7 @@ import { deserialize, serialize } from 'node:v8';
 import fc from 'fast-check';
 import { HashIndex } from '../../engine/book/hash-index.js';
 import { OrderPool, type OrderPoolDump } from '../../engine/book/order-pool.js';
-import { formatUint64, highWord, lowWord, parseUint64, readUint64, uint64 } from '../../engine/book/uint64.js';
+import { formatUint64, highWord, lowWord, parseUint64, readUint64, uint64 } from '../../engine/records/integers.js';
 import { NO, SELL } from '../../engine/records/fields.js';
 import { randomHash, seeded } from '../bench/book-operations.js';
 

@@ -2,9 +2,8 @@
 import { deepEqual, equal, match, notEqual, ok, throws } from 'node:assert/strict';
 import { Ajv } from 'ajv';
 import { Type } from '../../engine/records/schema-types.js';
-import { checkedRecordId, isChecked, recordId, withCheck } from '../../engine/log/record-ids.js';
+import { checkedRecordId, encodeCommand, encodeOutcome, isChecked, recordId, withCheck } from '../../engine/run/new-record.js';
 import { compileWriter, decodeCommand, decodeOutcome, MalformedRecord, parseShape, shapes } from '../../engine/records/codec.js';
-import { encodeCommand, encodeOutcome } from '../../engine/records/encode.js';
 import { commandSchemas, type Command } from '../../engine/records/commands.js';
 import { eventSchemas } from '../../engine/records/events.js';
 import { createEngine } from '../../engine/run/engine.js';

@@ -1,6 +1,6 @@
 /** The limits of work per command, exactly; the work left to the next AdvanceClock; the size of the longest outcome. */
 import { deepEqual, ok } from 'node:assert/strict';
-import { encodeCommand, encodeOutcome } from '../../engine/records/encode.js';
+import { encodeCommand, encodeOutcome } from '../../engine/run/new-record.js';
 import type { Command } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import { MAX_RECORD_BYTES } from '../../engine/log/log.js';

@@ -2,8 +2,7 @@
 import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict';
 import { LogUnavailable, MAX_APPEND_BYTES, MAX_APPEND_RECORDS, MAX_RECORD_BYTES, type Log, type NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
-import { recordId } from '../../engine/log/record-ids.js';
-import { encodeOutcome } from '../../engine/records/encode.js';
+import { encodeOutcome, recordId } from '../../engine/run/new-record.js';
 import { createOutcomeWriter, type OutcomeRecord, type OutcomeWriter } from '../../engine/run/recorder.js';
 import { placed, readAll } from '../support/log-records.js';
 import { turnsUntil } from '../support/until.js';

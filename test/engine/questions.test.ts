@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { chainCursor } from '../../engine/rules/chain-cursor.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import { createEngine } from '../../engine/run/engine.js';
 import type { Engine } from '../../engine/run/stepping.js';
 import { NO, YES } from '../../engine/records/fields.js';

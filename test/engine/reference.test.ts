@@ -2,7 +2,7 @@
 import { equal, throws } from 'node:assert/strict';
 import fc from 'fast-check';
 import { formatDigest } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import type { Command } from '../../engine/records/commands.js';
 import { MarketOpenedV1, eventSchemas, type EventType } from '../../engine/records/events.js';
 import { createEngine } from '../../engine/run/engine.js';

@@ -1,6 +1,6 @@
 /** What the relayer does is in the history: requests that are taken, submitted and ended, and what the engine still knows of them. */
 import { deepEqual, equal, throws } from 'node:assert/strict';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import type { Command, RequestRelay } from '../../engine/records/commands.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { decodeSnapshot, encodeSnapshot } from '../../engine/run/snapshot.js';

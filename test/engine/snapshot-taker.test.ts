@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatDigest } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { createSnapshotTaker } from '../../engine/run/snapshot-taker.js';
@@ -37,7 +37,7 @@ describe('engine: when snapshots are taken', () => {
       step(count: number): void {
         for (let i = 0; i < count; i++) {
           engine.step(tick);
-          taker.afterStep();
+          if (engine.state.position >= taker.dueAt) taker.takeDue();
         }
       },
       /** Resolves when so many writes have begun. */
@@ -121,7 +121,7 @@ describe('engine: when snapshots are taken', () => {
     const step = (count: number): void => {
       for (let i = 0; i < count; i++) {
         engine.step(tick);
-        taker.afterStep();
+        if (engine.state.position >= taker.dueAt) taker.takeDue();
       }
     };
     step(10);

@@ -1,7 +1,7 @@
 /** A replica tells how far it has read a long history. */
 import { deepEqual } from 'node:assert/strict';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { recordId } from '../../engine/log/record-ids.js';
+import { recordId } from '../../engine/run/new-record.js';
 import { startReplica } from '../../engine/run/replica.js';
 import { appendAll } from '../support/log-records.js';
 import { crowd } from '../support/random-commands.js';

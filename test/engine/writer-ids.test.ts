@@ -1,6 +1,6 @@
 /** Ids that a writer makes by numbers. */
 import { equal, match, notEqual, ok, throws } from 'node:assert/strict';
-import { isChecked, withCheck, writerIds } from '../../engine/log/record-ids.js';
+import { isChecked, withCheck, writerIds } from '../../engine/run/new-record.js';
 
 describe('the ids of a writer', () => {
   const idOf = writerIds('one');

@@ -6,7 +6,7 @@ import { createLogFeed } from '../../command/feed/log-feed.js';
 import { PARTITIONS, type SequencedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer, least, partitionsAfter, type FeedBatch, type FeedPosition } from '../../command/feed/sequence.js';
 import { MalformedRecord } from '../../engine/records/codec.js';
-import { encodeOutcome } from '../../engine/records/encode.js';
+import { encodeOutcome } from '../../engine/run/new-record.js';
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { feedHistory } from '../support/feed-history.js';

@@ -1,8 +1,7 @@
 /** Orders read back from the commands log: in few reads, the latest from memory, and nothing that is not an order. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
 import { NoSuchOrder, createSignedOrders } from '../../command/feed/signed-orders.js';
-import { recordId } from '../../engine/log/record-ids.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand, recordId } from '../../engine/run/new-record.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import { LogUnavailable, type Log, type LogRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Wallet, id, type TypedDataDomain, type TypedDataField } from 'ethers';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import type { Command } from '../../engine/records/commands.js';
 import { openLog } from '../../engine/log/open-log.js';
 import type { ConfiguredChain } from '../../command/chain/configured-chain.js';

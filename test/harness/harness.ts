@@ -10,9 +10,8 @@ import { createKeccak256, prepareDomain } from '../../command/signing/typed-data
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import type { Log } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { recordId } from '../../engine/log/record-ids.js';
+import { encodeCommand, recordId } from '../../engine/run/new-record.js';
 import { decodeOutcome, type CommandOutcome } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
 import type { Command } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import type { Report } from '../../engine/report.js';

@@ -21,7 +21,7 @@ import {
 } from '../../command/signing/typed-data.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { decodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import type { Command } from '../../engine/records/commands.js';
 import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
 import { readReplica } from '../../engine/role-state.js';

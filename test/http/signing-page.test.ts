@@ -1,10 +1,9 @@
 /** docs/signing.md: its vector is what the service makes of the order, and its table says of every error what to do. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createSignerRecovery } from '../../command/signing/recover.js';
+import { createSignerRecovery, signatureBytes } from '../../command/signing/recover.js';
 import { createKeccak256, prepareDomain, type OrderDomain, type OrderFields } from '../../command/signing/typed-data.js';
 import { toHex } from '../../engine/records/hex.js';
-import { signatureBytes } from '../../command/orders/signature-bytes.js';
 import { errors } from '../../service/api/errors.js';
 
 const page = readFileSync('docs/signing.md', 'utf8');

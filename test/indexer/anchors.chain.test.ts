@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { ZeroHash, id } from 'ethers';
 import type { Chain } from '../../command/chain/chain.js';
-import { recordId } from '../../engine/log/record-ids.js';
+import { encodeCommand, recordId } from '../../engine/run/new-record.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
 import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memory-log.js';
 import { deployedChain, sendAnchoredBatch, type DeployedChain, type DeployedMarket, type AnchoredBatch } from '../support/deployed-chain.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';

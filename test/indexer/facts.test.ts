@@ -13,7 +13,7 @@ import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { commandSchemas } from '../../engine/records/commands.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import { newCommand } from '../support/commands.js';
 
 const address = (digit: string) => `0x${digit.repeat(40)}`;

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import type { Fact, FactCommand } from '../../command/indexer/facts.js';
 import { CursorStands, createFactWriter, type FactWriter } from '../../command/indexer/fact-writer.js';
-import { recordId } from '../../engine/log/record-ids.js';
+import { encodeCommand, recordId } from '../../engine/run/new-record.js';
 import { decodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
 import { MAX_APPEND_BYTES, type NewRecord } from '../../engine/log/log.js';

@@ -2,7 +2,7 @@
 import { deepEqual, equal, notEqual } from 'node:assert/strict';
 import { JobList, type Finding, type Job, type JobRules, type RoundState } from '../../command/jobs/job-list.js';
 import type { RequestStatus, TrackedRequest } from '../../command/lane/requests.js';
-import { recordId } from '../../engine/log/record-ids.js';
+import { recordId } from '../../engine/run/new-record.js';
 import { bytes32 } from '../support/scenario.js';
 
 const CHAIN = 5;

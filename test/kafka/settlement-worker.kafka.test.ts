@@ -8,7 +8,7 @@ import type { OutgoingRecord, TopicRecord } from '../../command/feed/kafka/clien
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import type { SignedFillMatched } from '../../command/feed/signed-fills.js';
 import { settlement } from '../../contracts-abi/settlement.js';
-import { recordId } from '../../engine/log/record-ids.js';
+import { recordId } from '../../engine/run/new-record.js';
 import { deployedChain, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
 import { startExample, type ExampleProcess } from '../support/example-consumer.js';
 import { ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, permitOf, settled } from '../support/exchange-on-chain.js';

@@ -1,7 +1,7 @@
 /** The browser's verifier over an exchange and a node that lie: each lie ends in a named difference or an error, never in `verified`. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { ANCHORED_TOPIC, type AnchorSource } from '../../page/src/verify/anchors.js';
 import type { VerifierCheckpoint } from '../../page/src/verify/checkpoint.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { on } from 'node:events';
 import pg from 'pg';
-import { recordId } from '../../engine/log/record-ids.js';
+import { recordId } from '../../engine/run/new-record.js';
 import { type CommandOutcome } from '../../engine/records/codec.js';
 import { BrokenSequence, LogUnavailable, type Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';

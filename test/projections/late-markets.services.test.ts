@@ -1,6 +1,6 @@
 /** A quick market that was recorded after its end: the read models have its shares, its prices and its payment as of any other. */
 import assert from 'node:assert/strict';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { position } from '../../query/positions.js';

@@ -1,7 +1,7 @@
 /** The history for auditors: the bytes as recorded, digests that can be recomputed from the answer alone, pages. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { recordId } from '../../engine/log/record-ids.js';
+import { recordId } from '../../engine/run/new-record.js';
 import type { Log } from '../../engine/log/log.js';
 import { events as eventsOf, streamEvents, type EventsParams } from '../../query/history/events.js';
 import { createTurns } from '../../query/turns.js';

@@ -1,7 +1,7 @@
 /** An order as its own command left it: exactly what the read model answers when it has come that far. */
 import assert from 'node:assert/strict';
 import { type CommandOutcome } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { openReadModels } from '../../query/database.js';

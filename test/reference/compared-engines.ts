@@ -2,7 +2,7 @@
 import { AssertionError, ok } from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { type CommandOutcome } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import type { Command } from '../../engine/records/commands.js';
 import { CancelReason, eventSchemas, RejectionCode } from '../../engine/records/events.js';
 import { createEngine } from '../../engine/run/engine.js';

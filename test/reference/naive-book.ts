@@ -2,7 +2,7 @@
 import { deserialize, serialize } from 'node:v8';
 import { Book, type BookDump } from '../../engine/book/book.js';
 import { OrderPool, type OrderPoolDump } from '../../engine/book/order-pool.js';
-import { highWord, lowWord } from '../../engine/book/uint64.js';
+import { highWord, lowWord } from '../../engine/records/integers.js';
 import { BUY, SELL, YES, type Side } from '../../engine/records/fields.js';
 
 export interface Order {

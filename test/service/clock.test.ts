@@ -1,6 +1,6 @@
 /** The clock of a process at its start and at work: which times it gives out, and when it doubts them. */
 import assert from 'node:assert/strict';
-import { ClockDiffers, startClock, type DatabaseTime } from '../../service/machine/clock.js';
+import { ClockDiffers, startClock, type DatabaseTime, type ProcessClock } from '../../service/machine/clock.js';
 
 const NOW_MS = 1_800_000_000_000;
 const DAY_MS = 86_400_000;
@@ -19,11 +19,15 @@ function scene() {
       : undefined);
   };
   const boot = (): number => { set.bootReads++; return set.passedMs; };
-  const start = (signal?: AbortSignal) => startClock({
-    clocks: { wall: () => NOW_MS + set.passedMs + set.wallAheadMs, monotonic: () => set.passedMs, boot },
-    bounds: { maxJumpMs: 10_000, acceptAfterMs: 600_000 }, ask, ...signal && { signal }, historyMs: () => set.historyMs,
-    report: (level, _, message) => { lines.push(`${level} ${message.split(':')[0]}`); },
-  });
+  const start = async (signal?: AbortSignal): Promise<ProcessClock> => {
+    const clock = await startClock({
+      clocks: { wall: () => NOW_MS + set.passedMs + set.wallAheadMs, monotonic: () => set.passedMs, boot },
+      bounds: { maxJumpMs: 10_000, acceptAfterMs: 600_000 }, ask, ...signal && { signal },
+      report: (level, _, message) => { lines.push(`${level} ${message.split(':')[0]}`); },
+    });
+    if (set.historyMs !== undefined) clock.compareWith({ time: set.historyMs });
+    return clock;
+  };
   return { set, lines, start };
 }
 

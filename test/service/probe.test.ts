@@ -38,7 +38,7 @@ describe('service: a probe', () => {
     set.nowMs = 6_000;
     const later = probe.look();
     answer('late');
-    assert.deepEqual([await later, probe.latest(), probe.sinceSuccessMs()], [{ answers: true, value: 'late' }, { answers: true, value: 'late' }, 0]);
+    assert.deepEqual([await later, probe.latest, probe.sinceSuccessMs()], [{ answers: true, value: 'late' }, { answers: true, value: 'late' }, 0]);
   });
 
   it('tells why a question failed, and asks again', async () => {

@@ -10,7 +10,7 @@ import { createLogger } from '../../service/logger.js';
 import { openProcess } from '../../service/process/process.js';
 
 describe('service: a process that starts', () => {
-  it('is not ready while a database has neither answered nor refused', async () => {
+  it('is not ready while a database has neither answered nor refused, and refuses what needs its roles', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-starting-'));
     const sockets: Socket[] = [];
     const silent = createServer((socket) => { sockets.push(socket); }).listen(0, '127.0.0.1');
@@ -28,6 +28,10 @@ describe('service: a process that starts', () => {
     assert.deepEqual({ status: response.status, body: await response.json() }, {
       status: 503, body: { ready: false, roles: ['engine'], reasons: ['the process is starting'] },
     });
+    const refused = await fetch(`${exchange.url}/api/v1/config`);
+    const { code, error } = await refused.json() as { readonly code: string; readonly error: string };
+    assert.deepEqual([refused.status, code], [503, 'unavailable']);
+    assert.match(error, /the process is starting: \/health\/ready says what it waits for/);
     for (const socket of sockets) socket.destroy();
     for (const { run } of exchange.stopSteps) await run();
     silent.close();

@@ -4,7 +4,7 @@ import { ForeignIntake, type IntakeOptions } from '../../command/settlement/inta
 import { openStore } from '../../command/settlement/postgres-store.js';
 import { OutboxUnavailable } from '../../command/lane/requests.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { encodeOutcome } from '../../engine/records/encode.js';
+import { encodeOutcome } from '../../engine/run/new-record.js';
 import { createHistory, digestAt, marketIn, spokenFeed } from '../support/feed-history.js';
 import { appendAll, newRecord } from '../support/log-records.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';

@@ -3,7 +3,7 @@ import { OutboxUnavailable } from '../../command/lane/requests.js';
 import { runIntake, type Intake, type IntakeOptions } from '../../command/settlement/intake.js';
 import { type QueuedFill, type SettlementStore } from '../../command/settlement/store.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { encodeOutcome } from '../../engine/records/encode.js';
+import { encodeOutcome } from '../../engine/run/new-record.js';
 import { digestAt } from '../support/feed-history.js';
 import { appendAll, newRecord } from '../support/log-records.js';
 import { until } from '../support/until.js';

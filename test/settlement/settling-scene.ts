@@ -8,8 +8,7 @@ import { SettlementWorker, type Held, type SettlementOptions } from '../../comma
 import type { QueuedFill, SettlementStore } from '../../command/settlement/store.js';
 import type { SettlementNote } from '../../command/settlement/submission.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { recordId } from '../../engine/log/record-ids.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand, recordId } from '../../engine/run/new-record.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { createBell } from '../../engine/waiting.js';
 import { createDatabase } from '../harness/memory/database.js';

@@ -2,9 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { recordId } from '../../engine/log/record-ids.js';
+import { encodeCommand, encodeOutcome, recordId } from '../../engine/run/new-record.js';
 import { outcomeText, type CommandOutcome } from '../../engine/records/codec.js';
-import { encodeCommand, encodeOutcome } from '../../engine/records/encode.js';
 import type { Event, RelayRequested } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { projections as catalogue } from '../../projections/catalogue.js';

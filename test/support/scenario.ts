@@ -1,6 +1,6 @@
 /** A notation for scenarios: what is done to an engine, line by line, and the whole events that must come of it. */
 import { deepEqual } from 'node:assert/strict';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import type { CancelOrder, Command, OpenMarket, PlaceOrder } from '../../engine/records/commands.js';
 import type { CancelReason, Event, FillMatched, OrderTermsSet, RejectionCode } from '../../engine/records/events.js';
 import { BUY, SELL, YES, type ChainFact, type Culprit, type FailureReason, type Side } from '../../engine/records/fields.js';

@@ -1,7 +1,7 @@
 /** Recorded histories: ones that an event witness looks at after each command, engines restarted in the middle of them, and one of prices alone. */
 import { deepEqual, ok } from 'node:assert/strict';
 import fc from 'fast-check';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine } from '../../engine/run/engine.js';
 import type { Engine } from '../../engine/run/stepping.js';

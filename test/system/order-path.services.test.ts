@@ -4,7 +4,7 @@ import { Session } from 'node:inspector/promises';
 import { fileURLToPath } from 'node:url';
 import { alice, exchangeStack, type ExchangeStack } from '../harness/exchange.js';
 
-const MOST_FILES = 54;
+const MOST_FILES = 45;
 const ORDERS = 10;
 const BUILT = fileURLToPath(new URL('../../', import.meta.url));
 const PRODUCT = /^(command|contracts-abi|engine|service)\//;

@@ -7,7 +7,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { recordId } from '../../engine/log/record-ids.js';
+import { recordId } from '../../engine/run/new-record.js';
 import { mortalService, mortalStack, type Death, type Moment, type MortalService, type MortalStack, type Part, type StackDeath } from '../harness/mortal-processes.js';
 import { crashChain, type CrashChain } from '../support/crash-chain.js';
 import {

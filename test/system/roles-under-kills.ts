@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log, Stream } from '../../engine/log/log.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import { decodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';

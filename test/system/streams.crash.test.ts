@@ -13,7 +13,7 @@ import { Wallet, id } from 'ethers';
 import type { Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { decodeOutcome, type CommandOutcome } from '../../engine/records/codec.js';
-import { encodeCommand } from '../../engine/records/encode.js';
+import { encodeCommand } from '../../engine/run/new-record.js';
 import type { Command } from '../../engine/records/commands.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { channelsOf } from '../../query/streams/channel.js';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UnusableLog, type Log, type NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
-import { encodeOutcome } from '../../engine/records/encode.js';
+import { encodeOutcome } from '../../engine/run/new-record.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { HistoryDiffers } from '../../engine/run/history-differs.js';
 import { LogNotEmpty, checkBackup, restoreBackup, writeBackup } from '../../tools/backup/backup.js';

@@ -2,7 +2,7 @@
  * An example of each message, for the documents: the messages of one short history, which the engine decides here, so
  * that digests and numbers are those of a real one.
  */
-import { encodeCommand } from '../../../engine/records/encode.js';
+import { encodeCommand } from '../../../engine/run/new-record.js';
 import type { Command, PlaceOrder } from '../../../engine/records/commands.js';
 import { BUY, SELL, YES } from '../../../engine/records/fields.js';
 import { createEngine } from '../../../engine/run/engine.js';

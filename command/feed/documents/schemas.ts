@@ -2,6 +2,7 @@
  * The JSON Schemas of the feed's messages as they are published: in plain JSON Schema (draft 7), for any validator in
  * any language.
  */
+import { patterns } from '../../../engine/records/integers.js';
 import { messageSchemas } from '../messages.js';
 import { SignedFillMatched } from '../signed-fills.js';
 
@@ -18,11 +19,8 @@ export const MESSAGE_NAMES = Object.keys(publishedMessages) as MessageName[];
 /** The messages of `fills.v2`. */
 export const SIGNED_NAMES: readonly MessageName[] = MESSAGE_TYPES.map((type) => type === 'FillMatched' ? 'FillMatchedV2' : type);
 
-/**
- * A format of our own as a pattern, since other validators do not know the format. The greatest value is in the
- * descriptions.
- */
-const PATTERNS: Readonly<Record<string, string>> = { uint64: '^(0|[1-9][0-9]{0,19})$', uint256: '^(0|[1-9][0-9]{0,77})$' };
+/** A format of our own as a pattern. The greatest value is in the descriptions. */
+const PATTERNS: Readonly<Record<string, string>> = patterns;
 
 function headOf(name: MessageName): { readonly type: MessageType; readonly version: number } {
   const { type, v } = publishedMessages[name].properties;

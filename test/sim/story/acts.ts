@@ -1,6 +1,6 @@
 /** What each kind of event does to the world. */
 import { decodeCommand } from '../../../engine/records/codec.js';
-import { encodeCommand } from '../../../engine/records/encode.js';
+import { encodeCommand } from '../../../engine/run/new-record.js';
 import type { Log } from '../../../engine/log/log.js';
 import { QUICK_INTERVAL_S, type SourceState } from '../prices/price-world.js';
 import { loseLastCommits } from '../../harness/memory/intake.js';

@@ -7,10 +7,10 @@ import type { ConfiguredChain } from '../../../command/chain/configured-chain.js
 import { KEEPER_RULES } from '../../../command/keeper/keeper.js';
 import type { PreparedDomain } from '../../../command/signing/typed-data.js';
 import type { Log } from '../../../engine/log/log.js';
-import { recordId } from '../../../engine/log/record-ids.js';
+import { recordId } from '../../../engine/run/new-record.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Report } from '../../../engine/report.js';
-import { startReplica, type Replica } from '../../../engine/run/replica.js';
+import { startReplica } from '../../../engine/run/replica.js';
 import { startClock, type ProcessClock } from '../../../service/machine/clock.js';
 import type { Clock } from '../../../engine/running-role.js';
 import { portsOf, type RolePorts } from '../../harness/ports.js';
@@ -54,11 +54,12 @@ export async function openPorts(parts: WorldParts, options: OpenOptions): Promis
   const log = alter(openLogHandle(store, process, parts));
   const signal = signalOf(process);
   const report = reportFor(process, parts);
-  let replica: Replica | undefined = undefined as Replica | undefined;
-  const clock = watched(await clockOf(process, parts, { signal, historyMs: () => replica?.view.time }), parts);
-  const started = replica = await startReplica({ log, signal, ...records ? { record: { writerId } } : {} });
-  started.done.catch(fail);
-  await started.caughtUp;
+  const processClock = await clockOf(process, parts, signal);
+  const clock = watched(processClock, parts);
+  const replica = await startReplica({ log, signal, ...records ? { record: { writerId } } : {} });
+  processClock.compareWith(replica.view);
+  replica.done.catch(fail);
+  await replica.caughtUp;
   const carry = carryFor(process, parts);
   // The server misses a process some time after its end; what the process had sent is still carried out.
   process.atEnd(() => { time.after(400 + 2_500 * time.random(), () => { database.endOf(carry); }); });
@@ -67,7 +68,7 @@ export async function openPorts(parts: WorldParts, options: OpenOptions): Promis
   const own = memoryStores(parts, stores);
   let requests = 0;
   return portsOf({
-    ...own, log, writerId, replica: started, clock, report, logLength: () => store.records.commands.length,
+    ...own, log, writerId, replica, clock, report, logLength: () => store.records.commands.length,
     chains: new Map([[CHAIN.chainId, chainOf(process, parts, report)]]), domains: new Map([[CHAIN.chainId, domain]]),
     ...advanceOf(process, parts), keccak256: tools.keccak256, recovery: tools.recovery,
     laneUser: (whose) => (options.domain !== undefined && whose.purpose === 'settlement' ? foreign : own).laneUser(whose),
@@ -135,11 +136,11 @@ function reportFor(process: SimProcess, { trace, watch }: WorldParts): Report {
 }
 
 async function clockOf(
-  process: SimProcess, { time, trace, weather }: WorldParts, { signal, historyMs }: { signal: AbortSignal; historyMs: () => number | undefined },
+  process: SimProcess, { time, trace, weather }: WorldParts, signal: AbortSignal,
 ): Promise<ProcessClock> {
   const clock = await startClock({
     clocks: { wall: () => START_MS + time.now() + process.wallAheadMs, monotonic: () => performance.now(), boot: () => performance.now() },
-    bounds: { maxJumpMs: MAX_JUMP_MS, acceptAfterMs: ACCEPT_AFTER_MS }, historyMs, signal,
+    bounds: { maxJumpMs: MAX_JUMP_MS, acceptAfterMs: ACCEPT_AFTER_MS }, signal,
     report: (_, __, text) => { trace.note(`${process.name}: ${text}`); },
     async ask() {
       const databaseMs = await process.request(() => time.now() < weather.logAwayUntilMs ? undefined : START_MS + time.now());

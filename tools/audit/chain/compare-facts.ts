@@ -6,7 +6,7 @@ import { otherResolution, type ChainResolution } from '../../../command/indexer/
 import { factsOf, type Anchor, type Fact } from '../../../command/indexer/facts.js';
 import { RecordTooLarge } from '../../../engine/log/log.js';
 import { MalformedRecord } from '../../../engine/records/codec.js';
-import { encodeCommand } from '../../../engine/records/encode.js';
+import { encodeCommand } from '../../../engine/run/new-record.js';
 import type { Command } from '../../../engine/records/commands.js';
 import { Differs, type CheckName, type Difference, type Place } from '../difference.js';
 import { factId } from '../records/record-ids.js';

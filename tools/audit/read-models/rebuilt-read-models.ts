@@ -2,7 +2,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeOutcome } from '../../../engine/records/encode.js';
+import { encodeOutcome } from '../../../engine/run/new-record.js';
 import { DigestChain } from '../../../engine/run/digest-chain.js';
 import { openSession, type Session } from '../../../projections/database.js';
 import { foldInto } from '../../../projections/folding.js';

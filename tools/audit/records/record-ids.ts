@@ -1,5 +1,5 @@
 /** What the ids of records must be. No digest covers an id, so a record's command tells, as far as it can. */
-import { isChecked, recordId, withCheck } from '../../../engine/log/record-ids.js';
+import { isChecked, recordId, withCheck } from '../../../engine/run/new-record.js';
 import type { Command } from '../../../engine/records/commands.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -1,6 +1,27 @@
-/** The ids of records: made from a record's natural key, or from a writer's name and a number, with a check of their own. */
+/**
+ * How a new record is made: its bytes, and its id, which comes from a natural key, or from a writer's name and a number,
+ * with a check of its own. Only servers write records, so this needs Node and the reading of records does not.
+ */
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { MAX_RECORD_BYTES, RecordTooLarge } from '../log/log.js';
+import { checkCommand } from '../records/codec.js';
+import type { Command } from '../records/commands.js';
+
+/** The bytes of a command. Throws MalformedRecord or RecordTooLarge; such a command must not be written. */
+export function encodeCommand(command: Command): Buffer {
+  checkCommand(command);
+  const data = Buffer.from(JSON.stringify(command));
+  if (data.length > MAX_RECORD_BYTES) throw new RecordTooLarge(data.length);
+  return data;
+}
+
+/** The bytes of an outcome record, made from the outcome's text and digest. Throws RecordTooLarge. */
+export function encodeOutcome(text: string, digest: string): Buffer {
+  const data = Buffer.from(`${text.slice(0, -1)},"digest":"${digest}"}`);
+  if (data.length > MAX_RECORD_BYTES) throw new RecordTooLarge(data.length);
+  return data;
+}
 
 const NAMESPACE = Buffer.from('6f1b0e4a9d4f4b7e8a3cb6d0f2c51e77', 'hex');
 
