@@ -38,12 +38,17 @@ export interface Clock {
  */
 export type Admit = (what: 'order' | 'other') => void;
 
-/** For roles that cannot fail after their start. */
-export const neverFails = new Promise<never>(() => undefined);
+/**
+ * For roles that cannot fail after their start. A new promise each time: a shared one would keep in memory every role
+ * that was ever started in a process.
+ */
+export function neverFails(): Promise<never> {
+  return new Promise(() => undefined);
+}
 
 /** The work's failure: rejects when the work rejects, and never resolves, not even when the work does. */
 export function failureOf(done: Promise<unknown>): Promise<never> {
-  return done.then(() => neverFails);
+  return done.then(neverFails);
 }
 
 /** A failure that its owner tells: rejects at the first call of `reject`, and never resolves. */
@@ -51,5 +56,5 @@ export function rejection(): { readonly promise: Promise<never>; readonly reject
   let reject: (reason: unknown) => void = () => undefined;
   const promise = new Promise<never>((_resolve, rejectPromise) => { reject = rejectPromise; });
   promise.catch(() => undefined);
-  return { promise: Promise.race([promise, neverFails]), reject };
+  return { promise: Promise.race([promise, neverFails()]), reject };
 }

@@ -55,7 +55,7 @@ export const query: Role<QueryPorts, ServingRole> = {
       routes: serve(readEndpoints, {
         db, share: createShare(db), log, now, assets, sourceUrls, priceStreams, streams, history, resolutionOptions,
       }),
-      failed: neverFails,
+      failed: neverFails(),
       // The read models are closed with the shared parts.
       stop: async () => { await Promise.all([feed.close(), streams.close()]); },
       state: [

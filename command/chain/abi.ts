@@ -1,5 +1,5 @@
 /** The contracts as the lane's users call them: calldata, views, reasons of reverts, events that tell of endings. */
-import { Interface, type InterfaceAbi } from 'ethers/abi';
+import { AbiCoder, Interface, type FunctionFragment, type InterfaceAbi } from 'ethers/abi';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { market } from '../../contracts-abi/market.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
@@ -24,6 +24,31 @@ const abis = {
 
 export type AbiName = keyof typeof abis;
 
+interface AbiFunction {
+  readonly fragment: FunctionFragment;
+  /** The first 4 bytes of its calldata as hex. */
+  readonly selector: string;
+}
+
+/** Functions that were called, by ABI and name: ethers searches for a function, and hashes its signature, at every call. */
+const functions = new Map<string, AbiFunction>();
+
+function functionOf({ abi, method }: Pick<ContractCall, 'abi' | 'method'>): AbiFunction {
+  const name = `${abi} ${method}`;
+  let found = functions.get(name);
+  if (found === undefined) {
+    const fragment = abis[abi].getFunction(method);
+    if (fragment === null) throw new Error(`the ABI ${abi} has no function ${method}`);
+    functions.set(name, found = { fragment, selector: fragment.selector });
+  }
+  return found;
+}
+
+/** What ethers reads faster than hex, where it is hex. */
+function bytesOf(data: string): Uint8Array | string {
+  return isHexBytes(data) ? Buffer.from(data.slice(2), 'hex') : data;
+}
+
 /**
  * A function of a contract with its arguments. Overloaded functions are named with their types:
  * `nonces(address,uint192)`.
@@ -38,7 +63,8 @@ export interface ContractCall {
 
 /** The calldata as hex. */
 export function encodeCall({ abi, method, args }: Pick<ContractCall, 'abi' | 'method' | 'args'>): string {
-  return abis[abi].encodeFunctionData(method, [...args]);
+  const { fragment: { inputs }, selector } = functionOf({ abi, method });
+  return selector + AbiCoder.defaultAbiCoder().encode(inputs, args).slice(2);
 }
 
 /**
@@ -59,13 +85,13 @@ export function decodeCall(abi: AbiName, data: string): {
 
 /** What a view returned: its value, or its values when there are several. Throws when the data are not the view's. */
 export function decodeResult({ abi, method }: Pick<ContractCall, 'abi' | 'method'>, data: string): unknown {
-  const values = abis[abi].decodeFunctionResult(method, data);
+  const values = abis[abi].decodeFunctionResult(functionOf({ abi, method }).fragment, bytesOf(data));
   return values.length === 1 ? values[0] : values;
 }
 
 /** Calldata of `aggregate3`, in which each call may fail for itself. */
 export function encodeAggregate(calls: readonly { readonly to: string; readonly data: string }[]): string {
-  return encodeCall({ abi: 'multicall', method: 'aggregate3', args: [calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))] });
+  return encodeCall({ abi: 'multicall', method: 'aggregate3', args: [calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: bytesOf(data) }))] });
 }
 
 /** The results of `aggregate3`, in the order of the calls. */

@@ -42,7 +42,7 @@ export const feed: Role<FeedPorts> = {
   start({ kafka, log, logLength, openCheckpoints, report }) {
     if (kafka === undefined) {
       report('info', 'the fill feed is not published: KAFKA_BROKERS is not set, and settlement follows the log');
-      return Promise.resolve({ state: [], failed: neverFails, stop: () => Promise.resolve() });
+      return Promise.resolve({ state: [], failed: neverFails(), stop: () => Promise.resolve() });
     }
     const stopping = new AbortController();
     const { open, replication, minInsync } = kafka;

@@ -38,7 +38,7 @@ export const indexer: Role<IndexerPorts> = {
     const running = await Promise.all([...accesses.values()].map((access) => startIndexer(access, ports)));
     ports.onAskedToAdvance((chainId) => { running.find((each) => each.chainId === chainId)?.advance(); });
     return {
-      state: [ports.replicaState, reading(indexerState, () => running.map(({ state }) => state()))], failed: neverFails,
+      state: [ports.replicaState, reading(indexerState, () => running.map(({ state }) => state()))], failed: neverFails(),
       async stop() { await Promise.all(running.map((each) => each.stop())); },
     };
   },

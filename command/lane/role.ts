@@ -41,7 +41,7 @@ export const lane: Role<LanePorts> = {
       [...ports.chains.values()].flatMap((access) => keysOf(access).map((key) => startLane(access, key, ports))),
     );
     return {
-      state: [reading(laneState, () => running.flatMap(({ state }) => state() ?? []))], failed: neverFails,
+      state: [reading(laneState, () => running.flatMap(({ state }) => state() ?? []))], failed: neverFails(),
       async stop() { await Promise.all(running.map((each) => each.stop())); },
     };
   },

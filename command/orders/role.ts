@@ -127,7 +127,7 @@ export const api: Role<ApiPorts, ServingRole> = {
           syncPosition: admitted(admit, 'other', syncPosition),
         }),
       ],
-      failed: neverFails,
+      failed: neverFails(),
       state: [
         replicaState, reading(queueState, () => [{ queued: commits.queued() }]),
         reading(recoveryState, () => [{ backend: recovery.backend }]),

@@ -53,7 +53,7 @@ export const prices: Role<PricesPorts> = {
     const chains = await Promise.all([...ports.chains.values()].map((access) => startChain(access, ports)));
     const running = chains.filter((each) => each !== undefined);
     return {
-      failed: recording === undefined ? neverFails : recording.failed,
+      failed: recording === undefined ? neverFails() : recording.failed,
       state: [
         ports.replicaState, reading(pricesState, () => recording === undefined ? [] : [recording.state()]),
         ...recording === undefined ? [] : readSources(recording),
@@ -87,7 +87,7 @@ function startRecording({ sources, assets, openRecorderSession, log, replica: { 
     sources, assets, log, openBoundaries: () => view.openBoundaries(), holds: () => sole.holds(), now, doubt: () => clock.doubt(),
     tickMs, signal, report,
   });
-  const failed = recorder.done.then(() => neverFails);
+  const failed = recorder.done.then(neverFails);
   failed.catch(() => undefined);
   const sinceS = (ms: number | undefined): number | null => ms === undefined ? null : Math.max(0, Math.floor((now() - ms) / 1_000));
   return {

@@ -84,7 +84,7 @@ export const relayer: Role<RelayerPorts, ServingRole> = {
         userNonces: createUserNonces({ view: replica.view, chains }),
       }),
       // A relayer that stands by or waits is not a reason: it answers repeats, and says what it waits for.
-      state: [ports.replicaState, reading(relayerState, relays)], failed: neverFails,
+      state: [ports.replicaState, reading(relayerState, relays)], failed: neverFails(),
       standsBy: () => running.size > 0 && relays().every(({ standby }) => standby),
       async stop() { await Promise.all([...running.values()].map(({ stop }) => stop())); },
     };

@@ -49,7 +49,7 @@ export const settlement: Role<SettlementPorts> = {
   async start(ports) {
     const { chains: accesses, log } = ports;
     // Orders that settle nowhere have nothing to take in.
-    if (accesses.size === 0) return { state: [], failed: neverFails, stop: () => Promise.resolve() };
+    if (accesses.size === 0) return { state: [], failed: neverFails(), stop: () => Promise.resolve() };
     const stopping = new AbortController();
     const open = await ports.openFeed();
     const foreign = rejection();

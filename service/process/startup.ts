@@ -70,7 +70,7 @@ export function startRoles(options: OpenOptions & { readonly abort: (reason: Err
   started.catch(() => undefined);
   return {
     started,
-    failed: started.then(() => Promise.race([opened?.failed ?? neverFails, ...failuresOf(running)]), () => neverFails),
+    failed: started.then(() => Promise.race([opened?.failed ?? neverFails(), ...failuresOf(running)]), neverFails),
     stopSteps: [
       { what: 'stop asking the chains', async run() {
         abort(new Error('the process stops'));

@@ -1,20 +1,21 @@
 /** The traders: their keys, what they have at first, the orders that they sign, and what they do on the chain by themselves. */
-import { SigningKey, computeAddress, id } from 'ethers';
+import { id } from 'ethers';
 import { CHAIN, NOBODY, TREASURY, add, emitted, type ContractEffect, type SimMarket } from '../chain/contracts.js';
 import { addressOf } from '../chain/quick-contracts.js';
 import type { OrderTerms } from '../../../command/orders/order-request.js';
 import type { OrderFields, PreparedDomain } from '../../../command/signing/typed-data.js';
 import { toHex } from '../../../engine/records/hex.js';
+import { nativeKey, type NativeKey } from '../../support/native-key.js';
 import { START_MS } from '../world/time.js';
 
 export interface Trader {
   readonly address: string;
-  readonly key: SigningKey;
+  readonly key: NativeKey;
 }
 
 export const TRADERS: readonly Trader[] = ['ann', 'ben', 'cleo', 'dan'].map((name) => {
-  const key = new SigningKey(id(name));
-  return { key, address: computeAddress(key).toLowerCase() };
+  const key = nativeKey(id(name));
+  return { key, address: key.address };
 });
 
 /** What each trader has of the collateral, and of each share, in units of 1e-6. */

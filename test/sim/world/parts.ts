@@ -1,5 +1,5 @@
 /** What outlives every process: the log's records, the outbox's database, the chain; and what all processes share as pure functions. */
-import { computeAddress } from 'ethers';
+import { computeAddress, hexlify, keccak256 as hashOfEthers } from 'ethers';
 import {
   createKeccak256, prepareDomain, type Keccak256, type PreparedDomain,
 } from '../../../command/signing/typed-data.js';
@@ -43,6 +43,8 @@ function keyOf(byte: string): { readonly privateKey: string; readonly address: s
 
 export async function prepareTools(): Promise<Tools> {
   const keccak256 = await createKeccak256();
+  // Ethers hashes in JavaScript, several times as slowly.
+  hashOfEthers.register((data) => hexlify(keccak256(data)));
   const recovery = await createSignerRecovery(keccak256);
   const tools = {
     keccak256, recovery, domain: prepareDomain(keccak256, ORDER_DOMAIN),

@@ -4,8 +4,8 @@
  */
 import type { VirtualTime } from './time.js';
 
-/** Never resolves: an answer to somebody who is dead. */
-const NEVER = new Promise<never>(() => undefined);
+/** Never resolves: an answer to somebody who is dead. One each: a promise keeps all who wait for it. */
+const never = (): Promise<never> => new Promise(() => undefined);
 
 export class SimProcess {
   /** What ends the objects of a process that has crashed, so that they do not go on as ghosts. */
@@ -34,7 +34,7 @@ export class SimProcess {
 
   /** Sends a request over the network: the work is done some time later, elsewhere, and its result or error comes back later still. */
   async request<T>(work: () => T | Promise<T>): Promise<T> {
-    if (!this.live) return NEVER;
+    if (!this.live) return never();
     this.open += 1;
     await this.time.sleep(this.delayMs());
     let settle: () => T;
@@ -46,13 +46,13 @@ export class SimProcess {
     }
     await this.time.sleep(this.delayMs());
     this.open -= 1;
-    return this.live ? settle() : NEVER;
+    return this.live ? settle() : never();
   }
 
   /** Resolves later; never for a process that is dead then. */
   async reached(ms = this.delayMs()): Promise<void> {
     await this.time.sleep(ms);
-    if (!this.live) await NEVER;
+    if (!this.live) await never();
   }
 
   /** Mostly a few milliseconds, sometimes so many that others overtake. */
