@@ -1,4 +1,4 @@
-/** A trader's key that signs natively, some thirty times as fast as ethers signs, and to the same bytes (RFC 6979). */
+/** A trader's key that signs natively: in a tenth of the time that ethers takes, and to the same bytes (RFC 6979). */
 import { createRequire } from 'node:module';
 import { computeAddress, getBytes } from 'ethers';
 import type * as Secp256k1 from 'secp256k1';
