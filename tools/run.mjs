@@ -11,9 +11,14 @@ import { URL, fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What is built. `record` says what the last build was made from; without it, there is no complete build. */
+const BUNDLED_FROM = join(root, 'dist', 'bundled-from');
+
+/**
+ * What is built. `record` says what the last build was made from; without it, there is no complete build. The compiler writes over the programs
+ * of the bundle, so that is made anew then.
+ */
 const PROGRAMS = {
-  record: join(root, 'dist', 'built-from'), fixed: ['package-lock.json', 'tsconfig.json'], endings: /\.(ts|json)$/,
+  record: join(root, 'dist', 'built-from'), overwrites: [BUNDLED_FROM], fixed: ['package-lock.json', 'tsconfig.json'], endings: /\.(ts|json)$/,
   folders: () => JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')).include,
   say: 'Compiling: this takes some seconds, the first time only.',
   steps: [['typescript7', 'bin/tsc', '--project', root]],
@@ -21,7 +26,7 @@ const PROGRAMS = {
 /** The programs that processes and threads start from, compiled by this version of Node for itself. */
 const BUNDLE = {
   version: process.version,
-  record: join(root, 'dist', 'bundled-from'), fixed: ['package-lock.json', 'tsconfig.json', 'tools/bundle.mjs'], endings: /\.(ts|json)$/,
+  record: BUNDLED_FROM, fixed: ['package-lock.json', 'tsconfig.json', 'tools/bundle.mjs'], endings: /\.(ts|json)$/,
   folders: () => ['client/src', 'command', 'contracts-abi', 'engine', 'projections', 'query', 'service', 'stack', 'tools'],
   say: 'Bundling the programs.',
   steps: [['vite', 'bin/vite.js', 'build', '--logLevel', 'warn', '--config', join(root, 'tools', 'bundle.mjs')]],
@@ -60,7 +65,7 @@ function build(part) {
   const last = lastBuild(part);
   if (last === from) return;
   if (last === undefined) console.error(part.say);
-  rmSync(part.record, { force: true });
+  for (const record of [part.record, ...part.overwrites ?? []]) rmSync(record, { force: true });
   for (const [name, program, ...options] of part.steps) {
     const file = fileURLToPath(new URL(program, import.meta.resolve(`${name}/package.json`)));
     const { status } = spawnSync(process.execPath, [file, ...options], { cwd: root, stdio: ['ignore', 2, 2] });

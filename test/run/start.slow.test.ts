@@ -64,6 +64,15 @@ describe('tools/run.mjs', () => {
     }
   });
 
+  it('keeps no bundle of before a compilation, which writes over its programs', async () => {
+    write('dist/bundled-from', 'these sources');
+    await run();
+    assert.ok(existsSync(join(root, 'dist/bundled-from')));
+    write('src/more.ts', 'export {};\n');
+    await run();
+    assert.ok(!existsSync(join(root, 'dist/bundled-from')));
+  });
+
   it('runs nothing while a source does not compile, however often it is started', async () => {
     write('src/program.ts', `${program(3)}const x: number = 'text';\n`);
     for (let i = 0; i < 2; i++) {
