@@ -92,7 +92,7 @@ const WRITE_LEVELS = {
     ${rowsFrom(20, 'book bigint, position bigint, changes bytea, levels bytea')}`,
 };
 
-/** So many levels and books are remembered between batches, about 100 bytes each. */
+/** So many levels and books are remembered between batches, some 50 bytes each. */
 const REMEMBERED = 500_000;
 
 interface Place {
