@@ -55,6 +55,14 @@ export const LONG = {
       'test/support/java-consumer.ts',
     ],
   },
+  'clients': {
+    command: 'TESTS=clients npm test',
+    covers: [
+      ...BUILD, 'client/', 'command/orders/', 'command/relayer/', 'command/signing/', 'query/', 'service/api/', 'service/http/', 'docs/laptop.md',
+      '.ci/python-client', '.ci/client.mjs', 'test/client/', 'test/clients/', 'test/system/quick-start.clients.test.ts', 'test/support/python-client.ts',
+      'test/support/client-packages.ts', 'test/harness/exchange.ts', 'test/harness/mortal-processes.ts',
+    ],
+  },
   // These start no program of the bundle.
   'contracts from their sources': {
     command: 'TESTS=solidity npm test',
@@ -80,7 +88,7 @@ export const LONG = {
     command: 'TESTS=eventstore npm test',
     covers: [
       ...BUILD, ...ROLES, 'engine/log/', 'engine/run/', 'engine/running-role.ts', 'service/process/', 'test/support/',
-      'test/harness/mortal-processes.ts', 'test/system/roles-under-kills.ts', 'test/system/roles.eventstore.test.ts',
+      'test/log/', 'test/harness/mortal-processes.ts', 'test/system/roles-under-kills.ts', 'test/system/roles.eventstore.test.ts',
     ],
   },
   'demo on its own stack': {

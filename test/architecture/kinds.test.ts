@@ -49,8 +49,13 @@ describe('architecture: kinds of tests can be wrong', () => {
     finds(kinds, { 'test/lane/a.auditors.test.ts': CHAIN }, /of kind auditors, but starts no auditor: name it a\.chain\.test\.ts$/);
   });
 
+  it('when one of a client in another language, or with its packages, is not named so, or has none', () => {
+    finds(kinds, { 'test/client/a.crash.test.ts': `${SERVICE}import { runPython } from "../support/python-client.js";` }, /of kind crash, but starts a client .*: name it a\.clients\.test\.ts/);
+    finds(kinds, { 'test/client/a.clients.test.ts': POSTGRES }, /of kind clients, but starts no client: name it a\.services\.test\.ts$/);
+  });
+
   it('when there is no such kind', () => {
-    finds(kinds, { 'test/lane/a.quick.test.ts': '' }, /of kind quick, which is none of unit, slow, services, kafka, chain, crash, eventstore, geth, auditors, solidity, proofs: name it a\.test\.ts/);
+    finds(kinds, { 'test/lane/a.quick.test.ts': '' }, /of kind quick, which is none of unit, slow, services, kafka, chain, crash, eventstore, geth, auditors, clients, solidity, proofs: name it a\.test\.ts/);
   });
 
   it('and are right otherwise', () => {

@@ -11,6 +11,7 @@ const STARTERS = {
   EventStoreDB: ['test/support/eventstore-process'],
   geth: ['test/support/geth'],
   auditor: ['test/support/python-auditor', 'test/support/java-consumer'],
+  client: ['test/support/python-client', 'test/support/client-packages'],
   prover: ['test/support/forge', 'test/support/provers'],
 } as const;
 
@@ -24,7 +25,7 @@ interface Bounds {
 
 const BOUNDS: Readonly<Record<Kind, Bounds>> = {
   unit: { needs: [], may: [] },
-  slow: { needs: [], may: ['EventStoreDB'] },
+  slow: { needs: [], may: [] },
   services: { needs: ['Postgres'], may: ['Postgres', 'EventStoreDB'] },
   chain: { needs: ['chain'], may: ['Postgres', 'chain'] },
   kafka: { needs: ['Kafka'], may: ['Postgres', 'chain', 'Kafka'] },
@@ -33,6 +34,7 @@ const BOUNDS: Readonly<Record<Kind, Bounds>> = {
   // What acts on a chain of geth's acts on the other one, too.
   geth: { needs: ['geth'], may: ['Postgres', 'chain', 'service', 'geth'] },
   auditors: { needs: ['auditor'], may: ['Postgres', 'chain', 'Kafka', 'auditor'] },
+  clients: { needs: ['client'], may: ['Postgres', 'chain', 'service', 'client'] },
   solidity: { needs: [], may: [] },
   proofs: { needs: ['prover'], may: ['prover'] },
 };
@@ -78,10 +80,10 @@ function startedBy(source: Source, files: ReadonlyMap<string, Source>): Map<Star
 }
 
 function nameFor(stem: string, started: ReadonlyMap<Started, unknown>): string {
-  const kind = started.has('prover') ? '.proofs' : started.has('geth') ? '.geth' : started.has('auditor') ? '.auditors' : started.has('service') ? '.crash' : started.has('Kafka') ? '.kafka' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
+  const kind = started.has('prover') ? '.proofs' : started.has('geth') ? '.geth' : started.has('auditor') ? '.auditors' : started.has('client') ? '.clients' : started.has('service') ? '.crash' : started.has('Kafka') ? '.kafka' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
   return `${stem}${kind}.test.ts${kind === '' ? ` (or ${stem}.slow.test.ts when it takes more than a second)` : ''}`;
 }
 
 function article(what: Started): string {
-  return what === 'auditor' ? `an ${what}` : what === 'chain' || what === 'service' || what === 'prover' ? `a ${what}` : what;
+  return what === 'auditor' ? `an ${what}` : what === 'chain' || what === 'service' || what === 'client' || what === 'prover' ? `a ${what}` : what;
 }

@@ -2,14 +2,15 @@
 
 export const KINDS = {
   unit: 'nothing; a test is done in milliseconds',
-  slow: 'nothing, but takes its time: long random histories, a test server of EventStoreDB',
+  slow: 'nothing, but takes its time: long random histories, the simulation',
   services: 'Postgres',
   kafka: 'a Kafka broker',
   chain: 'an EVM chain',
   crash: 'whole services in processes of their own, most of which are killed',
-  eventstore: 'the same, with the log in an EventStoreDB test server',
+  eventstore: 'an EventStoreDB test server: the log in it, and whole services on it that are killed',
   geth: 'go-ethereum',
   auditors: 'auditors that are written in other languages',
+  clients: 'the client in Python, or the packages of client/: wallets, and generators of clients',
   solidity: 'the contracts\' compiler, which takes most of a minute',
   proofs: 'Foundry\'s forge, Halmos and Slither, which prove the contracts in some minutes',
 } as const;
@@ -30,7 +31,7 @@ export const STAGES: readonly (readonly Share[])[] = [
 ];
 
 /** Of these kinds each file has a process of its own, and so many run at once: a few long files are never dealt out evenly. */
-export const FILES_AT_ONCE: Readonly<Partial<Record<Kind, number>>> = { crash: 3 };
+export const FILES_AT_ONCE: Readonly<Partial<Record<Kind, number>>> = { crash: 3, clients: 2 };
 
 /** Kinds whose files run in one process, one after the other, since they share what takes long to start. */
 export const TOGETHER: readonly Kind[] = ['kafka'];
@@ -42,7 +43,7 @@ export const FIRST: readonly string[] = [
 ];
 
 /** Kinds that run where they are named, as `.ci/long` does. */
-export const ON_DEMAND: readonly Kind[] = ['eventstore', 'geth', 'auditors', 'solidity', 'proofs'];
+export const ON_DEMAND: readonly Kind[] = ['eventstore', 'geth', 'auditors', 'clients', 'solidity', 'proofs'];
 
 /** `file` is a path that ends in `.test.ts`; undefined where the word before is no kind. */
 export function kindOf(file: string): Kind | undefined {

@@ -1,6 +1,6 @@
 """
 Calls every operation of the client once on a real exchange: paths, bodies, signatures and keys of lists are what the
-exchange takes. No test of pytest's: test/client/python.crash.test.ts runs it.
+exchange takes. No test of pytest's: test/client/python-kills.clients.test.ts runs it.
 
     KEY=0x… TOKEN=pex_… python everything.py URL MARKET_ID
 """
