@@ -8,6 +8,7 @@ import { placeOrder } from '../../command/orders/place-order.js';
 import { createApp } from '../../service/http/app.js';
 import { TIMEOUTS, createServer } from '../../service/http/server.js';
 import type { BenchLine } from './line.js';
+import { medianOf } from './median.js';
 import { buildRequest, runLoadInChild } from './load.js';
 
 const ANSWER = JSON.stringify({ orderHash: `0x${'ab'.repeat(32)}`, status: 'accepted', matches: 0, timestamp: 1_800_000_000 });
@@ -30,15 +31,13 @@ export async function benchHttp(count = 50_000): Promise<BenchLine[]> {
     rates.service.push(await measure(serviceServer(), count));
     rates.plain.push(await measure(plainServer(), Math.ceil(count / 5)));
   }
-  const [bare, service, plain] = [median(rates.bare), median(rates.service), median(rates.plain)];
+  const [bare, service, plain] = [medianOf(rates.bare).figure, medianOf(rates.service).figure, medianOf(rates.plain).figure];
   const name = 'http, empty order route: requests a second of processor time';
   return [
     { name, figure: service, unit: '1/s', peer: { name: 'bare node:http', figure: bare }, target: {} },
     { name, figure: service, unit: '1/s', peer: { name: 'plain express', figure: plain }, target: {} },
   ];
 }
-
-const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;
 
 async function measure(server: Server, count: number): Promise<number> {
   await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', () => { resolve(); }); });

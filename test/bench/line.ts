@@ -3,6 +3,8 @@ export interface BenchLine {
   /** What was measured, for instance `book, one market: operations a second`. */
   readonly name: string;
   readonly figure: number;
+  /** The lowest and the highest of the turns whose median the figure is. */
+  readonly spread?: readonly [lowest: number, highest: number];
   readonly unit: string;
   /** What it is compared with, and that one's figure in the same unit; absent for a plain limit (`at most 100 bytes`). */
   readonly peer?: { readonly name: string; readonly figure: number };

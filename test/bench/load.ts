@@ -31,6 +31,8 @@ export interface LoadResult {
   /** Answers by status, warm-up included. */
   readonly statuses: Readonly<Record<number, number>>;
   readonly latencyMs: LatencySummary;
+  /** What this process used for each measured request. */
+  readonly processorUs: number;
 }
 
 /** A request built for the generator. */
@@ -73,6 +75,7 @@ class Run {
   private sent = 0;
   private answered = 0;
   private measuredFrom = 0;
+  private processorBefore = process.cpuUsage();
   private resolve!: (result: LoadResult) => void;
   private reject!: (error: Error) => void;
   private timer: NodeJS.Timeout | undefined;
@@ -138,6 +141,7 @@ class Run {
 
   private startMeasuring(): void {
     this.measuredFrom = performance.now();
+    this.processorBefore = process.cpuUsage();
     if (this.options.ratePerS === undefined) this.fill(); else this.tick();
   }
 
@@ -150,7 +154,11 @@ class Run {
   private result(now: number): LoadResult {
     const answered = this.answered - this.warmUp;
     const seconds = (now - this.measuredFrom) / 1_000;
-    return { answered, seconds, ratePerS: answered / seconds, statuses: this.statuses, latencyMs: this.latencies.summary() };
+    const { user, system } = process.cpuUsage(this.processorBefore);
+    return {
+      answered, seconds, ratePerS: answered / seconds, statuses: this.statuses, latencyMs: this.latencies.summary(),
+      processorUs: (user + system) / answered,
+    };
   }
 }
 

@@ -74,7 +74,7 @@ if (revision === undefined) {
   }
 }
 
-function print(suite: string, { name, figure, unit, peer, target }: BenchLine): void {
+function print(suite: string, { name, figure, spread, unit, peer, target }: BenchLine): void {
   const ratio = peer === undefined ? undefined : figure / peer.figure;
   const wanted = [
     ...target.ratioAtLeast === undefined ? [] : [{ text: `at least ${target.ratioAtLeast} times`, met: ratio !== undefined && ratio >= target.ratioAtLeast }],
@@ -85,9 +85,10 @@ function print(suite: string, { name, figure, unit, peer, target }: BenchLine): 
   const met = wanted.every((each) => each.met);
   if (!met) process.exitCode = 1;
   const verdict = wanted.length === 0 ? 'told' : met ? 'met ' : 'MISS';
+  const between = spread === undefined ? '' : ` (${shown(spread[0])} to ${shown(spread[1])})`;
   const against = peer === undefined ? '' : `, ${ratio!.toFixed(2)} times ${peer.name} (${shown(peer.figure)})`;
   const goal = wanted.length === 0 ? '' : `; wanted: ${wanted.map(({ text }) => text).join(', ')}`;
-  process.stdout.write(`${verdict}  ${suite}: ${name}: ${shown(figure)} ${unit}${against}${goal}\n`);
+  process.stdout.write(`${verdict}  ${suite}: ${name}: ${shown(figure)} ${unit}${between}${against}${goal}\n`);
 }
 
 function shown(figure: number): string {

@@ -4,17 +4,17 @@ import { changes, countsPerUnit, perUnit } from './figures.js';
 import type { Usage } from './usage.js';
 
 const usage = (changed: Partial<Usage>): Usage => ({
-  threads: { main: 0 }, postgresNs: 0, reads: 0, writes: 0, statements: 0, rows: 0, walBytes: 0, ...changed,
+  threads: { main: 0 }, postgresNs: 0, waits: { main: 0, postgres: 0 }, reads: 0, writes: 0, statements: 0, rows: 0, walBytes: 0, ...changed,
 });
 
 describe('the figures of a comparison', () => {
   it('are per order, the busiest threads one by one, also those that began meanwhile', () => {
     const before = usage({ threads: { main: 1_000, 7: 5_000, 8: 0 }, walBytes: 100 });
     const threads = { main: 21_000, 7: 6_000, 8: 4_000, 9: 2_000, 10: 8_000, 11: 10_000 };
-    const after = usage({ threads, walBytes: 400, postgresNs: 2_000, statements: 5 });
+    const after = usage({ threads, walBytes: 400, postgresNs: 2_000, waits: { main: 6_000, postgres: 0 }, statements: 5 });
     deepEqual(perUnit(before, after, 2), {
       'main thread, µs': 10, 'thread 2, µs': 5, 'thread 3, µs': 4, 'thread 4, µs': 2, 'other threads, µs': 1.5, 'Postgres, µs': 1,
-      'statements': 2.5, 'WAL, bytes': 150, 'read calls': 0, 'write calls': 0,
+      'main thread waits, µs': 3, 'Postgres waits, µs': 0, 'statements': 2.5, 'WAL, bytes': 150, 'read calls': 0, 'write calls': 0,
     });
   });
 

@@ -19,6 +19,7 @@ export function perUnit(before: Usage, after: Usage, units: number): Figures {
     ...Object.fromEntries(busiest.slice(0, THREADS).map((ns, i) => [`thread ${i + 2}, µs`, us(ns)])),
     'other threads, µs': us(busiest.slice(THREADS).reduce((sum, ns) => sum + ns, 0)),
     'Postgres, µs': us(after.postgresNs - before.postgresNs),
+    'main thread waits, µs': us(after.waits.main - before.waits.main), 'Postgres waits, µs': us(after.waits.postgres - before.waits.postgres),
     'statements': each('statements'), 'WAL, bytes': each('walBytes'), 'read calls': each('reads'), 'write calls': each('writes'),
   };
 }

@@ -8,6 +8,8 @@ import type { Build } from './revision.js';
 import { openMeter, type Usage } from './usage.js';
 
 export interface MeasuredService extends ServiceProcess {
+  /** Of its Postgres. */
+  readonly postmaster: number;
   usage(): Promise<Usage>;
   /** Stops it and removes what it had. */
   remove(): Promise<void>;
@@ -42,6 +44,7 @@ export async function startMeasured({ dist }: Build, { environment, nodeArgs = [
     const meter = await openMeter({ url, postmaster: pid, service: service.child.pid! });
     return {
       ...service,
+      postmaster: pid,
       usage: () => meter.read(),
       async remove() {
         await meter.close();

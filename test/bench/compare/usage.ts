@@ -1,4 +1,7 @@
-/** What a service has used so far: processor time by thread and in Postgres, read and write calls, statements, rows and bytes of WAL. Linux only. */
+/**
+ * What a service has used so far: processor time by thread and in Postgres, time that these waited for a core, read and write calls,
+ * statements, rows and bytes of WAL. Linux only.
+ */
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 
@@ -7,6 +10,8 @@ export interface Usage {
   /** Processor time in ns. */
   readonly threads: Readonly<Record<string, number>>;
   readonly postgresNs: number;
+  /** For how long the main thread, and Postgres' processes together, were ready to run and waited for a core, in ns. */
+  readonly waits: { readonly main: number; readonly postgres: number };
   /** System calls of the service's process that read, and that write. */
   readonly reads: number;
   readonly writes: number;
@@ -36,10 +41,13 @@ export async function openMeter({ url, postmaster, service }: { url: string; pos
   await client.query(`${OWN} create extension if not exists pg_stat_statements`);
   return {
     async read() {
-      const [threads, postgresNs, calls, { rows: [row] }] = await Promise.all([
-        threadTimes(service), postgresTime(postmaster), callsOf(service), client.query<Record<'statements' | 'rows' | 'wal', string>>(COUNTERS),
+      const [threads, main, postgres, calls, { rows: [row] }] = await Promise.all([
+        threadTimes(service), scheduled(`/proc/${service}`), postgresTime(postmaster), callsOf(service),
+        client.query<Record<'statements' | 'rows' | 'wal', string>>(COUNTERS),
       ]);
-      return { threads, postgresNs, ...calls, statements: Number(row!.statements), rows: Number(row!.rows), walBytes: Number(row!.wal) };
+      const waits = { main: main?.waitedNs ?? 0, postgres: postgres.waitedNs };
+      const counters = { statements: Number(row!.statements), rows: Number(row!.rows), walBytes: Number(row!.wal) };
+      return { threads, postgresNs: postgres.ranNs, waits, ...calls, ...counters };
     },
     close: () => client.end(),
   };
@@ -48,22 +56,29 @@ export async function openMeter({ url, postmaster, service }: { url: string; pos
 async function threadTimes(pid: number): Promise<Record<string, number>> {
   const times: Record<string, number> = {};
   for (const thread of await readdir(`/proc/${pid}/task`)) {
-    const ns = await runTime(`/proc/${pid}/task/${thread}`);
-    if (ns !== undefined) times[Number(thread) === pid ? 'main' : thread] = ns;
+    const found = await scheduled(`/proc/${pid}/task/${thread}`);
+    if (found !== undefined) times[Number(thread) === pid ? 'main' : thread] = found.ranNs;
   }
   return times;
 }
 
-/** Of the postmaster and its children, those that have ended included. */
-async function postgresTime(postmaster: number): Promise<number> {
+/** Of the postmaster and its children; of those that have ended, only the processor time is known. */
+async function postgresTime(postmaster: number): Promise<Scheduled> {
   const NS_PER_TICK = 1e7;
   const { childrenTicks } = statOf(await readFile(`/proc/${postmaster}/stat`, 'utf8'));
-  let ns = childrenTicks * NS_PER_TICK + (await runTime(`/proc/${postmaster}`) ?? 0);
+  const running = await Promise.all([postmaster, ...await childrenOf(postmaster)].map((pid) => scheduled(`/proc/${pid}`)));
+  const sum = (of: keyof Scheduled) => running.reduce((total, each) => total + (each?.[of] ?? 0), 0);
+  return { ranNs: childrenTicks * NS_PER_TICK + sum('ranNs'), waitedNs: sum('waitedNs') };
+}
+
+/** The processes that a process has started and that run. */
+export async function childrenOf(parent: number): Promise<readonly number[]> {
+  const children: number[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-    if (stat !== undefined && statOf(stat).parent === postmaster) ns += await runTime(`/proc/${pid}`) ?? 0;
+    if (stat !== undefined && statOf(stat).parent === parent) children.push(Number(pid));
   }
-  return ns;
+  return children;
 }
 
 /** Of the fields that follow the program's name, which may have blanks and brackets itself. */
@@ -72,9 +87,17 @@ function statOf(stat: string): { readonly parent: number; readonly childrenTicks
   return { parent: fields[1]!, childrenTicks: fields[13]! + fields[14]! };
 }
 
-async function runTime(place: string): Promise<number | undefined> {
+interface Scheduled {
+  readonly ranNs: number;
+  readonly waitedNs: number;
+}
+
+/** Of a thread; of a process its main thread. */
+async function scheduled(place: string): Promise<Scheduled | undefined> {
   const text = await readFile(`${place}/schedstat`, 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : Number(text.split(' ')[0]);
+  if (text === undefined) return undefined;
+  const [ranNs, waitedNs] = text.split(' ').map(Number) as [number, number];
+  return { ranNs, waitedNs };
 }
 
 async function callsOf(pid: number): Promise<{ readonly reads: number; readonly writes: number }> {
