@@ -6,8 +6,10 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
 import Mocha from 'mocha';
 import type { Message, Order } from './messages.js';
+import { withSources } from './traces.js';
 
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 
@@ -62,7 +64,7 @@ function fileOf({ file = '' }: Mocha.Suite): string {
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { stack = '', message } = error;
-  const text = stack.includes(message) ? stack : `${message}\n${stack}`;
+  const text = withSources(stack.includes(message) ? stack : `${message}\n${stack}`);
   return error.cause === undefined ? text : `${text}\ncaused by ${textOf(error.cause)}`;
 }
 
@@ -96,6 +98,8 @@ async function run(files: Order): Promise<void> {
   mocha.dispose();
 }
 
+// Most code of tests runs a few times: what V8 compiles after less work is not worth it. From Node 22 on it has a quick compiler for that.
+if (process.version.startsWith('v20.')) setFlagsFromString('--interrupt-budget=1000000');
 for (let files = await next(); files.length > 0; files = await next()) await run(files);
 tell({ type: 'done' });
 // What is still open now keeps the process alive, which the parent notices.

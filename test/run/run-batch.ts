@@ -6,6 +6,8 @@ import { total, type Failure, type Part } from './report.js';
 import type { Batch } from './selection.js';
 
 const END_MS = 30_000;
+/** A young generation in which what a test leaves dies. */
+const MEMORY = ['--min-semi-space-size=32', '--max-semi-space-size=32'];
 
 export interface BatchOptions {
   readonly batch: Batch;
@@ -43,7 +45,7 @@ async function runProcess(name: string, waiting: Iterator<readonly string[]>, {
     count(failure.file || name, { passed: 0, failed: 1 });
     onFailure?.(failure);
   };
-  const child = fork(fileURLToPath(new URL('batch.js', import.meta.url)), args, { env: environment, execArgv: ['--enable-source-maps'] });
+  const child = fork(fileURLToPath(new URL('batch.js', import.meta.url)), args, { env: environment, execArgv: MEMORY });
   child.on('message', (message: Message) => {
     switch (message.type) {
       case 'next': {

@@ -8,11 +8,7 @@ import { resolve } from 'node:path';
 
 /** `folder` ends in a slash. Files without a map stay as they are, as do those outside. */
 export function nameSourcesInTraces(folder: string): void {
-  const maps = new Map<string, SourceMap | undefined>();
-  const mapOf = (file: string): SourceMap | undefined => {
-    if (!maps.has(file)) maps.set(file, readMap(file));
-    return maps.get(file);
-  };
+  const mapOf = sourceMaps();
   Error.prepareStackTrace = (error, calls) => [
     // As Node writes it: an error's own toString may throw.
     Error.prototype.toString.call(error),
@@ -28,6 +24,15 @@ function sourceOf(call: NodeJS.CallSite, folder: string, mapOf: (file: string) =
   const found = mapOf(file)?.findEntry(line - 1, column - 1);
   if (found === undefined || !('originalSource' in found)) return text;
   return text.replace(`${file}:${line}:${column}`, `${resolve(folder, found.originalSource)}:${found.originalLine + 1}:${found.originalColumn + 1}`);
+}
+
+/** The map of a file, which is read once, when it is first asked for; undefined where there is none. */
+export function sourceMaps(): (file: string) => SourceMap | undefined {
+  const maps = new Map<string, SourceMap | undefined>();
+  return (file) => {
+    if (!maps.has(file)) maps.set(file, readMap(file));
+    return maps.get(file);
+  };
 }
 
 function readMap(file: string): SourceMap | undefined {
