@@ -22,11 +22,34 @@ export class HashIndex {
   private readonly used = new Int32Array(SEGMENTS);
   private entries = 0;
 
-  /** With room for `expected` entries from the start. */
-  constructor(expected = 0) {
-    // Segments differ a little in their number of entries.
-    const capacity = Math.max(FIRST_CAPACITY, 2 ** Math.ceil(Math.log2(2.1 * expected / SEGMENTS)));
-    for (let i = 0; i < SEGMENTS; i++) this.segments.push(new Int32Array(capacity * 2));
+  constructor() {
+    for (let i = 0; i < SEGMENTS; i++) this.segments.push(segmentFor(0));
+  }
+
+  /**
+   * An index of these slots by their hashes, `hashes[i]` that of `slots[i]`. Entries are brought together by segment
+   * first: inserted one after the other, nearly each would change memory that the processor's cache does not have.
+   */
+  static of(hashes: Int32Array, slots: Int32Array): HashIndex {
+    const index = new HashIndex();
+    for (const hash of hashes) countUp(index.used, segmentOf(hash));
+    let start = 0;
+    const next = index.used.map((many) => (start += many) - many);
+    const entries = new Int32Array(2 * hashes.length);
+    for (let i = 0; i < hashes.length; i++) {
+      const hash = hashes[i] ?? 0;
+      const at = 2 * countUp(next, segmentOf(hash));
+      entries[at] = hash;
+      entries[at + 1] = (slots[i] ?? 0) + 1;
+    }
+    for (const [number, many] of index.used.entries()) {
+      const segment = segmentFor(many);
+      const end = 2 * (next[number] ?? 0);
+      for (let at = end - 2 * many; at < end; at += 2) put(segment, entries[at] ?? 0, entries[at + 1] ?? 0);
+      index.segments[number] = segment;
+    }
+    index.entries = hashes.length;
+    return index;
   }
 
   get size(): number {
@@ -96,6 +119,22 @@ export function mix32(value: number): number {
   x = Math.imul(x ^ (x >>> 16), 0x85eb_ca6b);
   x = Math.imul(x ^ (x >>> 13), 0xc2b2_ae35);
   return x ^ (x >>> 16);
+}
+
+function segmentOf(hash: number): number {
+  return hash >>> (32 - SEGMENT_BITS);
+}
+
+/** Adds 1 to a count; returns what it was. */
+function countUp(counts: Int32Array, at: number): number {
+  const before = counts[at] ?? 0;
+  counts[at] = before + 1;
+  return before;
+}
+
+/** An empty segment with room for so many entries, and for a few more. */
+function segmentFor(entries: number): Int32Array {
+  return new Int32Array(2 * Math.max(FIRST_CAPACITY, 2 ** Math.ceil(Math.log2(2.1 * entries))));
 }
 
 function place(segment: Int32Array, hash: number, slot: number): number {

@@ -35,7 +35,7 @@ export interface BookOrder {
 
 export class OrderPool {
   private readonly chunks: Int32Array[] = [];
-  private readonly index: HashIndex;
+  private index = new HashIndex();
   /** The last hash that was read, as words and as text. */
   private readonly key = new Int32Array(HASH_WORDS);
   private keyText: string | undefined;
@@ -45,11 +45,6 @@ export class OrderPool {
   private freeHead = 0;
   private readonly columns = new Columns();
 
-  /** With room in the index for `expected` orders. */
-  constructor(expected = 0) {
-    this.index = new HashIndex(expected);
-  }
-
   /** The number of slots in use. */
   get size(): number {
     return this.index.size;
@@ -57,9 +52,19 @@ export class OrderPool {
 
   /** The slots in use, in ascending order. */
   * slots(): Generator<number> {
+    for (let slot = 0; slot < this.high; slot++) if (this.isUsed(slot)) yield slot;
+  }
+
+  /** An index of the slots in use by a hash of each; without those that `has` leaves out. */
+  indexed(hashOf: (slot: number) => number, has: (slot: number) => boolean = () => true): HashIndex {
+    const [hashes, slots] = [new Int32Array(this.high), new Int32Array(this.high)];
+    let count = 0;
     for (let slot = 0; slot < this.high; slot++) {
-      if ((this.words(slot)[recordAt(slot) + FLAGS]! & IN_USE) !== 0) yield slot;
+      if (!this.isUsed(slot) || !has(slot)) continue;
+      hashes[count] = hashOf(slot);
+      slots[count++] = slot;
     }
+    return HashIndex.of(hashes.subarray(0, count), slots.subarray(0, count));
   }
 
   /**
@@ -207,17 +212,14 @@ export class OrderPool {
     return { high: this.high, freeHead: this.freeHead, chunks: this.chunks, stride, columns: words };
   }
 
-  /** A pool that behaves like the dumped one from then on, including slot numbers. */
+  /** A pool that behaves like the dumped one from then on, including slot numbers. The dump's memory is the pool's. */
   static restore(dump: OrderPoolDump): OrderPool {
-    const pool = new OrderPool(dump.high);
+    const pool = new OrderPool();
     pool.high = dump.high;
     pool.freeHead = dump.freeHead;
-    for (const chunk of dump.chunks) pool.chunks.push(chunk.slice());
+    for (const chunk of dump.chunks) pool.chunks.push(chunk);
     pool.columns.load(dump.stride, dump.columns);
-    for (let slot = 0; slot < pool.high; slot++) {
-      const words = pool.words(slot);
-      if ((words[recordAt(slot) + FLAGS]! & IN_USE) !== 0) pool.index.insert(hashOfWords(words, recordAt(slot)), slot);
-    }
+    pool.index = pool.indexed((slot) => hashOfWords(pool.words(slot), recordAt(slot)));
     return pool;
   }
 
@@ -234,6 +236,10 @@ export class OrderPool {
       this.keyText = orderHash;
     }
     return this.key;
+  }
+
+  private isUsed(slot: number): boolean {
+    return (this.words(slot)[recordAt(slot) + FLAGS]! & IN_USE) !== 0;
   }
 
   private search(hash: number, key: Int32Array, from: number): number {

@@ -162,15 +162,15 @@ export class Columns {
     for (let i = start; i < start + this.stride; i++) words[i] = 0;
   }
 
-  /** Copies a dump's chunks. The caller then declares the same columns again in the same order, and no others. */
+  /** Takes a dump's chunks over. The caller then declares the same columns again in the same order, and no others. */
   load(stride: number, chunks: readonly Int32Array[]): void {
     this.stride = stride;
-    for (const chunk of chunks) this.push(chunk.slice());
+    for (const chunk of chunks) this.push(chunk);
   }
 
   private push(chunk: Int32Array): void {
     this.words.push(chunk);
-    this.doubles.push(new Float64Array(chunk.buffer));
+    this.doubles.push(new Float64Array(chunk.buffer, chunk.byteOffset, chunk.length / 2));
   }
 }
 

@@ -3,7 +3,7 @@
  * only save time: a replay from position 0 gives the same state.
  */
 import { Book, type BookDump } from '../book/book.js';
-import { HashIndex } from '../book/hash-index.js';
+import type { HashIndex } from '../book/hash-index.js';
 import { OrderPool } from '../book/order-pool.js';
 import { openBoundariesOf } from '../rules/boundaries.js';
 import { Deadlines } from '../rules/deadlines.js';
@@ -30,7 +30,7 @@ export type NumberArrayConstructor<A extends NumberArray> = {
 /** JSON, or numbers; the latter may be the engine's own, which change with its next step. */
 export type SnapshotPart = string | NumberArray;
 
-/** Gives the parts in the order in which they were joined. Arrays may be views of the bytes. */
+/** Gives the parts in the order in which they were joined. The state takes the arrays over, and changes them. */
 export interface PartReader {
   json(): unknown;
   numbers<A extends NumberArray>(kind: NumberArrayConstructor<A>): A;
@@ -141,7 +141,7 @@ function restore(head: Head, parts: PartReader): State {
     traders: traders.map(restoreTrader),
     traderIndex: new Map(traders.map(([address], index) => [address, index])),
     deadlines: Deadlines.restore(diesBefore(orders, fresh.columns), parts.numbers(Int32Array)),
-    nonces: new HashIndex(orders.size),
+    nonces: takenNonces(fresh),
     fills: PendingFills.restore(head.fills.map(([key, pending]) => [key, readFills(parts, pending)])),
   };
   for (const market of state.markets) {
@@ -149,21 +149,15 @@ function restore(head: Head, parts: PartReader): State {
     if (market.quick !== undefined) state.unresolvedQuick.add(market.index);
   }
   state.openBoundaries.push(...openBoundariesOf(state));
-  indexNonces(state);
   return state;
 }
 
 /** The taken nonces follow from the orders. */
-function indexNonces(state: State): void {
-  const { orders, nonces, columns: { trader, nonceHi, nonceLo } } = state;
-  for (const slot of orders.slots()) {
-    if (holdsNonce(state, slot)) nonces.insert(nonceHash(trader.get(slot), nonceHi.get(slot), nonceLo.get(slot)), slot);
-  }
-}
-
-function holdsNonce(state: State, slot: number): boolean {
-  const status = state.columns.status.get(slot);
-  return status !== CANCELLED && !(status === FILLED && state.columns.unsettled.get(slot) === 0);
+function takenNonces({ orders, columns }: Pick<State, 'orders' | 'columns'>): HashIndex {
+  const { trader, nonceHi, nonceLo, status, unsettled } = columns;
+  return orders.indexed(
+    (slot) => nonceHash(trader.get(slot), nonceHi.get(slot), nonceLo.get(slot)),
+    (slot) => status.get(slot) !== CANCELLED && !(status.get(slot) === FILLED && unsettled.get(slot) === 0));
 }
 
 function readFills(parts: PartReader, pending: number): PendingFillChunk {

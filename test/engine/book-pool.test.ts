@@ -139,6 +139,20 @@ describe('hash index', () => {
     }), { numRuns: 200 });
   });
 
+  it('that is made of entries has them, and goes on as one into which they were inserted (property)', () => {
+    const value = fc.oneof(fc.constantFrom(0, 1, -1, 0xff_ffff), fc.integer());
+    fc.assert(fc.property(fc.array(value, { maxLength: 400 }), fc.array(value, { maxLength: 40 }), (made, added) => {
+      const index = HashIndex.of(Int32Array.from(made), Int32Array.from(made.keys()));
+      const all = [...made, ...added];
+      added.forEach((each, n) => { index.insert(each, made.length + n); });
+      for (let slot = 0; slot < all.length; slot += 3) index.remove(all[slot]!, slot);
+      assert.equal(index.size, all.length - Math.ceil(all.length / 3));
+      for (const each of new Set(all)) {
+        assert.deepEqual(slotsOf(index, each), [...all.keys()].filter((slot) => all[slot] === each && slot % 3 !== 0));
+      }
+    }), { numRuns: 300 });
+  });
+
   it('grows and shrinks by a hundred thousand entries, and refuses to remove what is not there', () => {
     const random = seeded(5);
     const index = new HashIndex();

@@ -34,7 +34,8 @@ function readerOf(parts: readonly SnapshotPart[]): PartReader {
     json: () => JSON.parse(String(parts[next++])) as unknown,
     numbers<A extends NumberArray>(kind: new (...given: never[]) => A): A {
       const part = parts[next++];
-      if (part instanceof kind) return part;
+      // The state takes the numbers over, and the checkpoint is kept.
+      if (part instanceof kind) return part.slice() as A;
       throw new TypeError('the checkpoint has another part here');
     },
   };
