@@ -56,8 +56,19 @@ const history = `
       o.closed_at_ms / 1000 as timestamp) entry
   where o.status <> 0`;
 
+/** SQL: five bytes of a hash as a number, as in the index `orders_by_hash`. */
+const start = (hash: string) => `('x' || encode(substr(${hash}, 1, 5), 'hex'))::bit(40)::bigint`;
+
+/** SQL: the order with the hash $1. The index has a bucket for each 2^20 positions; the newest one is looked into first. */
+const byHash = `
+  select found.* from (select max(number) >> 20 as newest from orders) buckets cross join lateral generate_series(newest, 0, -1) bucket
+    cross join lateral (
+      select * from orders
+      where number >> 20 << 40 | ${start('order_hash')} = bucket << 40 | ${start('$1::bytea')} and order_hash = $1::bytea limit 1) found
+  limit 1`;
+
 const withHistory = answering('order', ['orders', 'trades'], jsonObject(`
-  with o as (select * from orders where order_hash = $1)
+  with o as (${byHash})
   select ${hex('o.order_hash')} as "orderHash", ${hex('o.market_id')} as "marketId", ${hex('o.trader')} as trader, o.side, o.outcome, o.price,
     o.size, o.size - o.remaining as "filledSize", o.remaining as "remainingSize", o.nonce, o.expiration, ${status('o.status')} as status,
     case when o.status = 2 then o.close_reason end as "cancelReason", o.placed_at_ms / 1000 as timestamp, history.history
@@ -100,7 +111,7 @@ const facts: Statement = {
   text: `
     select number as "orderNumber", ${hex('order_hash')} as "orderHash", ${hex('market_id')} as "marketId", ${hex('trader')} as trader, side,
       size, remaining, ${status('status')} as status, close_reason as "closeReason", closed_position as "closedPosition"
-    from orders where order_hash = $1`,
+    from (${byHash}) found`,
 };
 
 /** The order with this hash, open or closed; undefined when the read model does not have it (yet). */
