@@ -1,46 +1,31 @@
-/** The positions of the `orders` projection at which the streams have messages about a trader's orders. */
-import { byteaArray, int8Array, rowsFrom } from '../columns.js';
-import type { Query } from '../projection.js';
+/** Collects the positions of a batch at which the streams have messages about orders, by trader, in the order of the log. */
+import type { ChannelMessage } from './message-blocks.js';
 
-/**
- * Each position at which something happened to one of the trader's orders, but for those that other tables have:
- * `open_orders` where an open order was placed, and `trades` where a taker was placed and met the trader's orders. So an
- * order that rests costs no row here, and no index of `orders` by trader.
- */
-export const ORDER_MESSAGES = `
-create table order_messages (
-  trader bytea not null,
-  position bigint not null,
-  primary key (trader, position)
-)`;
-
-const ADD = {
-  name: 'write_order_messages', text: `insert into order_messages (trader, position) ${rowsFrom(1, 'trader bytea, position bigint')}`,
-};
-
-const REMOVE = {
-  name: 'remove_order_messages',
-  text: `
-    delete from order_messages using ${rowsFrom(1, 'trader bytea, position bigint')} gone
-    where order_messages.trader = gone.trader and order_messages.position = gone.position`,
-};
-
-/** A row; `number` is the position, which for an order that was placed there is its number. */
-export interface OrderMessage {
-  readonly trader: string;
-  readonly number: number;
+export interface OrderMessages {
+  readonly byTrader: ReadonlyMap<string, readonly ChannelMessage[]>;
+  /** Something happened to orders of these traders at a position; where the trader placed an order there, that order says so. */
+  add(traders: readonly string[], position: number): void;
+  /** The order that was placed at `place` is not open after the outcome at `at`. */
+  addPlaced(trader: string, place: number, at: number): void;
 }
 
-export async function writeOrderMessages(
-  { added, removed }: Readonly<Record<'added' | 'removed', readonly OrderMessage[]>>, query: Query,
-): Promise<void> {
-  // Postgres runs them in this order.
-  await Promise.all([
-    removed.length === 0 ? undefined : query(REMOVE, columns(removed)),
-    added.length === 0 ? undefined : query(ADD, columns(added)),
-  ]);
-}
-
-function columns(rows: readonly OrderMessage[]): unknown[] {
-  return [byteaArray(rows.map(({ trader }) => trader)), int8Array(rows.map(({ number }) => number))];
+/** `hasPlaced`: whether the trader placed an order of the batch at that position. */
+export function collectMessages(hasPlaced: (trader: string, position: number) => boolean): OrderMessages {
+  const byTrader = new Map<string, ChannelMessage[]>();
+  const newest = new Map<string, number>();
+  const push = (trader: string, message: ChannelMessage): void => {
+    const messages = byTrader.get(trader);
+    if (messages === undefined) byTrader.set(trader, [message]); else messages.push(message);
+  };
+  return {
+    byTrader,
+    add(traders, position) {
+      for (const trader of traders) {
+        if (newest.get(trader) === position || hasPlaced(trader, position)) continue;
+        newest.set(trader, position);
+        push(trader, { place: position, at: position });
+      }
+    },
+    addPlaced: (trader, place, at) => { push(trader, { place, at }); },
+  };
 }

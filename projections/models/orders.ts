@@ -3,8 +3,9 @@ import type {
   FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReduced, OrderReinstated,
 } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, rowsFrom, textArray } from '../columns.js';
+import { messageTables, startMessages, type WriteMessages } from './message-blocks.js';
 import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
-import { ORDER_MESSAGES, writeOrderMessages, type OrderMessage } from './order-messages.js';
+import { collectMessages, type OrderMessages } from './order-messages.js';
 import {
   foldEvents, handledBy, InconsistentOutcomes, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
 } from '../projection.js';
@@ -16,7 +17,9 @@ import {
  * the narrow table `open_orders`. Open orders are not counted here, since every order would pay for it; a trader has no more than MAX_OPEN_ORDERS of
  * them. The index by hash begins with a bucket of 2^20 positions, so that new entries fall into one part of it, which stays in memory; an order is
  * looked for bucket by bucket. The engine keeps hashes unique. Five bytes of the hash make a narrow entry, and are too many to look for hashes that
- * begin alike.
+ * begin alike. `order_messages` has each position at which something happened to one of the trader's orders, but for those that other tables have:
+ * `open_orders` where an open order was placed, which is added when the order closes, and `trades` where a taker was placed and met the trader's
+ * orders.
  */
 const TABLES = [`
 create table orders (
@@ -56,7 +59,7 @@ create table reductions (
 create table order_markets (
   market_id bytea primary key,
   chain_id bigint not null
-)`, ORDER_MESSAGES, ...LEVEL_TABLES];
+)`, ...messageTables('order', 'trader'), ...LEVEL_TABLES];
 
 const LOAD_ORDERS = {
   name: 'load_orders',
@@ -149,8 +152,7 @@ type Step = FillMatched | FillFailed | OrderCancelled | OrderReduced | OrderRein
 interface Changes {
   readonly accepted: Map<number, NewOrder>;
   readonly older: Set<number>;
-  readonly steps: { readonly event: Step; readonly outcome: FoldedOutcome }[];
-  readonly settled: { readonly event: FillSettled; readonly outcome: FoldedOutcome }[];
+  readonly steps: { readonly event: Step | FillSettled; readonly outcome: FoldedOutcome }[];
   readonly opened: MarketOpened[];
 }
 
@@ -159,7 +161,7 @@ const ORDER_EVENTS: Handlers<Changes> = {
   OrderAccepted: ({ accepted }, event, { position, at }) => { accepted.set(event.orderNumber, { event, position, at }); },
   FillMatched: changeBoth, FillFailed: changeBoth,
   OrderCancelled: changeOne, OrderReduced: changeOne, OrderReinstated: changeOne,
-  FillSettled: ({ settled }, event, outcome) => { settled.push({ event, outcome }); },
+  FillSettled: ({ steps }, event, outcome) => { steps.push({ event, outcome }); },
 };
 
 /** What is remembered between batches. */
@@ -167,12 +169,13 @@ interface Memory {
   readonly open: Remembered<number, OrderState>;
   /** The chain of each market. */
   readonly chains: Remembered<string, bigint>;
+  readonly writeMessages: WriteMessages;
 }
 
 export const orders: Projection = {
   name: 'orders', version: 12, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
-    const memory: Memory = { open: remember(REMEMBERED), chains: remember(REMEMBERED_MARKETS) };
+    const memory: Memory = { open: remember(REMEMBERED), chains: remember(REMEMBERED_MARKETS), writeMessages: startMessages('order', 'trader') };
     const foldLevels = startLevels();
     return async (batch, query) => {
       await Promise.all([foldOrders(batch, query, memory), foldLevels(batch, query)]);
@@ -195,22 +198,38 @@ function touch({ accepted, older }: Changes, number: number): void {
   if (!accepted.has(number)) older.add(number);
 }
 
-async function foldOrders(batch: readonly FoldedOutcome[], query: Query, { open, chains }: Memory): Promise<void> {
-  const changes = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [], settled: [], opened: [] });
-  const { accepted, older, steps, opened } = changes;
+async function foldOrders(batch: readonly FoldedOutcome[], query: Query, { open, chains, writeMessages }: Memory): Promise<void> {
+  const changes: Changes = { accepted: new Map(), older: new Set(), steps: [], opened: [] };
+  const { accepted, older, steps, opened } = foldEvents(ORDER_EVENTS, batch, changes);
   if (opened.length > 0) {
     await query(ADD_MARKETS, [byteaArray(opened.map(({ marketId }) => marketId)), int8Array(opened.map(({ chainId }) => chainId))]);
-  }
-  if (accepted.size === 0 && older.size === 0) {
-    await writeMessages(changes, NONE, query);
-    return;
   }
   const made = [...accepted.values()];
   const changed = [...older];
   const [states] = await Promise.all([statesOf(changed, open, query), loadChains(made, chains, query)]);
   const before = new Map(changed.map((number) => [number, stateOf(states, number).status]));
   for (const { event } of made) states.set(event.orderNumber, openWith(event.trader, BigInt(event.size)));
-  for (const { event, outcome } of steps) apply(event, outcome, states);
+  const messages = collectMessages((trader, position) => accepted.get(position)?.event.trader === trader);
+  for (const { event, outcome } of steps) {
+    if (event.type === 'FillSettled') messages.add([event.buyer, event.seller], outcome.position);
+    else applyAndNote({ event, outcome, states, messages });
+  }
+  await Promise.all([writeMessages(messages.byTrader, query), writeChanged({ made, changed, before }, { states, chains, query })]);
+  await writeReductions(steps, query);
+  for (const [number, state] of states) {
+    if (state.status === OPEN) open.set(number, state);
+    else open.delete(number);
+  }
+}
+
+/** Writes the batch's orders: new ones, and older ones that it changes, with their statuses before it. */
+async function writeChanged(
+  { made, changed, before }: {
+    readonly made: readonly NewOrder[]; readonly changed: readonly number[]; readonly before: ReadonlyMap<number, number>;
+  },
+  { states, chains, query }: { readonly states: ReadonlyMap<number, OrderState>; readonly chains: Memory['chains']; readonly query: Query },
+): Promise<void> {
+  if (made.length === 0 && changed.length === 0) return;
   const later = changed.map((number) => ({ number, ...stateOf(states, number) }));
   const closed = later.filter(({ number, status }) => before.get(number) === OPEN && status !== OPEN);
   const reopened = later.filter(({ number, status }) => before.get(number) !== OPEN && status === OPEN);
@@ -218,14 +237,21 @@ async function foldOrders(batch: readonly FoldedOutcome[], query: Query, { open,
     ...newColumns(made, states, chains), int8Array(changed), ...stateColumns(later),
     byteaArray(closed.map(({ trader }) => trader)), int8Array(closed.map(({ number }) => number)), int8Array(reopened.map(({ number }) => number)),
   ]);
-  const closedAtOnce = made.filter(({ event }) => stateOf(states, event.orderNumber).status !== OPEN)
-    .map(({ event }) => ({ number: event.orderNumber, trader: event.trader }));
-  await Promise.all([
-    writeReductions(steps, query), writeMessages(changes, { states, closed: [...closedAtOnce, ...closed], reopened }, query),
-  ]);
-  for (const [number, state] of states) {
-    if (state.status === OPEN) open.set(number, state);
-    else open.delete(number);
+}
+
+/** Applies a step, and notes its messages, but for the fills of a taker where it was placed: of them, `trades` knows. */
+function applyAndNote({ event, outcome, states, messages }: {
+  readonly event: Step; readonly outcome: FoldedOutcome; readonly states: ReadonlyMap<number, OrderState>; readonly messages: OrderMessages;
+}): void {
+  const { position } = outcome;
+  const isOfTaker = event.type === 'FillMatched' && event.takerNumber === position;
+  const touched = 'buyer' in event ? [event.makerNumber, event.takerNumber] : [event.orderNumber];
+  const open = touched.filter((number) => stateOf(states, number).status === OPEN);
+  if (!isOfTaker) messages.add('buyer' in event ? [event.buyer, event.seller] : touched.map((number) => stateOf(states, number).trader), position);
+  apply(event, outcome, states);
+  for (const number of open) {
+    const { status, trader } = stateOf(states, number);
+    if (status !== OPEN && !(isOfTaker && number === position)) messages.addPlaced(trader, number, position);
   }
 }
 
@@ -244,34 +270,6 @@ async function writeReductions(steps: Changes['steps'], query: Query): Promise<v
     numericArray(reductions.map(({ event }) => event.size)), numericArray(reductions.map(({ event }) => event.reduced)),
     int8Array(reductions.map(({ outcome }) => outcome.at)),
   ]);
-}
-
-/** The orders' states after the batch, and the orders that it has closed, or opened again. */
-interface Written {
-  readonly states: ReadonlyMap<number, OrderState>;
-  readonly closed: readonly OrderMessage[];
-  readonly reopened: readonly OrderMessage[];
-}
-
-const NONE: Written = { states: new Map(), closed: [], reopened: [] };
-
-/** Writes the rows of `order_messages`: positions of the batch, and those at which the orders were placed that it has closed. */
-async function writeMessages({ accepted, steps, settled }: Changes, { states, closed, reopened }: Written, query: Query): Promise<void> {
-  const byTrader = new Map<string, Set<number>>();
-  const note = (trader: string, position: number): void => {
-    if (accepted.get(position)?.event.trader === trader) return;
-    const positions = byTrader.get(trader);
-    if (positions === undefined) byTrader.set(trader, new Set([position])); else positions.add(position);
-  };
-  for (const { event, outcome: { position } } of [...steps, ...settled]) {
-    if (event.type === 'FillMatched' && event.takerNumber === position) continue;
-    if ('buyer' in event) {
-      note(event.buyer, position);
-      note(event.seller, position);
-    } else note(stateOf(states, event.orderNumber).trader, position);
-  }
-  const positions = [...byTrader].flatMap(([trader, numbers]) => [...numbers].map((number) => ({ trader, number })));
-  await writeOrderMessages({ added: [...positions, ...closed], removed: reopened }, query);
 }
 
 function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, OrderState>, chains: Memory['chains']): unknown[] {

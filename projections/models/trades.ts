@@ -2,6 +2,7 @@
 import type { FillFailed, FillMatched, MarketOpened, SettlementSubmitted } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, rowsFrom, textArray } from '../columns.js';
 import { CANDLE_TABLES, startCandles, type Candles, type TimedTrade } from './candles.js';
+import { messageTables, startMessages, type ChannelMessage, type WriteMessages } from './message-blocks.js';
 import { addMarkets, VOLUME_TABLES, writeVolumes, type CountedTrade } from './trade-volumes.js';
 import {
   foldEvents, handledBy, InconsistentOutcomes, type FoldedOutcome, type Handlers, type Projection, type Query,
@@ -69,12 +70,7 @@ create table submissions (
   position bigint not null,
   at_ms bigint not null,
   primary key (tx_hash, fill)
-)`, `
-create table trade_messages (
-  market_id bytea not null,
-  position bigint not null,
-  primary key (market_id, position)
-)`, ...VOLUME_TABLES, ...CANDLE_TABLES];
+)`, ...messageTables('trade', 'market_id'), ...VOLUME_TABLES, ...CANDLE_TABLES];
 
 /** The values of the column `settlement`. */
 const MATCHED = 0;
@@ -144,11 +140,6 @@ const SETTLE_TRADES = {
     select number, at_ms, '0x' || encode(market_id, 'hex') from written`,
 };
 
-const WRITE_MESSAGES = {
-  name: 'write_trade_messages',
-  text: `insert into trade_messages (market_id, position) ${rowsFrom(1, 'market_id bytea, position bigint')}`,
-};
-
 interface Settlement {
   readonly settlement: number;
   readonly txHash: string | null;
@@ -201,15 +192,20 @@ const EVENTS: Handlers<Changes> = {
 };
 
 export const trades: Projection = {
-  name: 'trades', version: 7, tables: TABLES, handles: handledBy(EVENTS), start: () => {
-    const candles = startCandles();
-    return async (batch, query) => fold(batch, query, candles);
+  name: 'trades', version: 8, tables: TABLES, handles: handledBy(EVENTS), start: () => {
+    const memory: Memory = { candles: startCandles(), writeMessages: startMessages('trade', 'market_id') };
+    return async (batch, query) => fold(batch, query, memory);
   },
 };
 
+interface Memory {
+  readonly candles: Candles;
+  readonly writeMessages: WriteMessages;
+}
+
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
 
-async function fold(batch: readonly FoldedOutcome[], query: Query, candles: Candles): Promise<void> {
+async function fold(batch: readonly FoldedOutcome[], query: Query, { candles, writeMessages }: Memory): Promise<void> {
   const changes = foldEvents(EVENTS, batch, {
     matched: new Map(), older: new Map(), submissions: [], settling: [], failed: [], opened: [],
   });
@@ -218,7 +214,7 @@ async function fold(batch: readonly FoldedOutcome[], query: Query, candles: Cand
     submissions.length > 0 ? query(WRITE_SUBMISSIONS, submissionColumns(submissions)) : undefined, settleOlder(older, query),
     addMarkets(opened, query),
   ]);
-  await writeMessages(changes, tradesBefore, query);
+  await writeMessages(messagesOf(changes, tradesBefore), query);
   const made = [...matched.values()];
   const traded: CountedTrade[] = made.map(({ event, at }) => ({ ...event, at, count: 1 }));
   const failedOlder: TimedTrade[] = [];
@@ -269,8 +265,8 @@ async function settleOlder(older: ReadonlyMap<number, Settlement>, query: Query)
   return unsettled;
 }
 
-/** Writes the positions of the batch at which something happened to a market's fills, but for those at which their takers were placed. */
-async function writeMessages({ matched, settling }: Changes, before: ReadonlyMap<number, Before>, query: Query): Promise<void> {
+/** The positions of the batch at which something happened to a market's fills, but for those at which their takers were placed. */
+function messagesOf({ matched, settling }: Changes, before: ReadonlyMap<number, Before>): Map<string, ChannelMessage[]> {
   const byMarket = new Map<string, Set<number>>();
   const note = (marketId: string, position: number): void => {
     const positions = byMarket.get(marketId);
@@ -282,9 +278,8 @@ async function writeMessages({ matched, settling }: Changes, before: ReadonlyMap
     const marketId = matched.get(fill)?.event.marketId ?? before.get(fill)?.marketId;
     if (marketId !== undefined) note(marketId, position);
   }
-  const rows = [...byMarket].flatMap(([marketId, positions]) => [...positions].map((position) => ({ marketId, position })));
-  if (rows.length === 0) return;
-  await query(WRITE_MESSAGES, [byteaArray(rows.map(({ marketId }) => marketId)), int8Array(rows.map(({ position }) => position))]);
+  const inOrder = (positions: Iterable<number>) => [...positions].sort((a, b) => a - b).map((position) => ({ place: position, at: position }));
+  return new Map([...byMarket].map(([marketId, positions]) => [marketId, inOrder(positions)]));
 }
 
 function settledTwice(fill: number): Error {

@@ -23,9 +23,19 @@ const lastFill = (property: string) => `
     ), ${Number.MAX_SAFE_INTEGER})
   order by number desc limit 1`;
 
+/**
+ * SQL: up to the position $2, of the last message that the tables of this name have for the channel $1. Up to there, all of a block's positions are
+ * below that at which it was full. A later block may have older positions, too; so much of the log has to be read anyway.
+ */
+const lastNoted = (name: string, channel: string) => `
+  greatest((select max(position) from ${name}_messages where ${channel} = $1::bytea and position <= $2::bigint),
+    (select max(place) from ${name}_messages cross join lateral unnest(positions) place
+      where ${channel} = $1::bytea and position > $2::bigint and place <= $2::bigint),
+    (select max(place) from recent_${name}_messages cross join lateral unnest(positions) place where ${channel} = $1::bytea and place <= $2::bigint))`;
+
 /** `$1` is the market, `$2` the position. */
 const TRADES: Statement = { name: 'stream_trades', text: `
-  select greatest(-1, (select max(position) from trade_messages where market_id = $1::bytea and position <= $2::bigint),
+  select greatest(-1, ${lastNoted('trade', 'market_id')},
       (${lastFill('market_id = $1::bytea')})) as last,
     coalesce((
       select json_agg(trades.number) from unsettled_trades unsettled join trades on trades.number = unsettled.number
@@ -56,7 +66,7 @@ const ORDERS: Statement = { name: 'stream_orders', text: `
     select case when (taker_side = 0) = (buyer = $1::bytea) then taker_number else maker_number end
     from trades where number in (select number from unsettled_trades where buyer = $1::bytea or seller = $1::bytea)
   )
-  select greatest(-1, (select max(position) from order_messages where trader = $1::bytea and position <= $2::bigint),
+  select greatest(-1, ${lastNoted('order', 'trader')},
       (select max(number) from open_orders where trader = $1::bytea and number <= $2::bigint),
       (${lastFill('buyer = $1::bytea')}), (${lastFill('seller = $1::bytea')})) as last,
     coalesce((

@@ -62,6 +62,6 @@ export function derivedRows(market: string, outcomes: readonly CommandOutcome[],
       .map(({ settled_at_ms, settled_position, number }) => ({ settled_at_ms, settled_position, number })),
     unannounced_settlements: trades.filter((trade) => (trade['settlement'] as number) >= 2 && !isAnnounced(trade))
       .map(({ tx_hash, number }) => ({ tx_hash, fill: number })),
-    ...channelRows(outcomes, (number) => (rows['orders'] ?? []).some((order) => order['number'] === String(number) && order['status'] === 0)),
+    ...channelRows(outcomes),
   };
 }
