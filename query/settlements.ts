@@ -24,8 +24,10 @@ const isoTime = (column: string) =>
 const parties = `${hex('buyer')} as "buyerAddress", ${hex('seller')} as "sellerAddress", size as "fillSize", price as "fillPrice"`;
 
 /** SQL: each trade that `found` names, with its place in its current transaction. A transaction without a SettlementSubmitted has no places. */
-const placed = (found: string) => (
-  `${found} join trades on trades.number = found left join submissions on submissions.tx_hash = trades.tx_hash and fill = trades.number`);
+const placed = (found: string) => `
+  ${found} join trades on trades.number = found left join lateral (
+    select array_position(fills, trades.number) - 1 as batch_index, cardinality(fills) as batch_size from submissions
+    where submissions.tx_hash = trades.tx_hash and trades.number = any(fills) order by position limit 1) submission on true`;
 
 const pending = listing({
   name: 'pending_trades', projections: ['trades'], from: placed('(select number as found from unsettled_trades) unsettled'),
@@ -53,8 +55,11 @@ const failed = listing({
  */
 const ofTransaction: Statement = answering('settlement_of_transaction', ['trades'], `(
   with fills as materialized (
-    select trades.*, trades.tx_hash as transaction, batch_index, batch_size, submissions.at_ms as submitted_at_ms
-    from submissions join trades on number = fill where submissions.tx_hash = $1
+    select trades.*, trades.tx_hash as transaction, batch_index, batch_size, submitted_at_ms
+    from (
+      select distinct on (fill) fill, place - 1 as batch_index, cardinality(fills) as batch_size, at_ms as submitted_at_ms
+      from submissions cross join lateral unnest(fills) with ordinality as named (fill, place) where tx_hash = $1 order by fill, position, place
+    ) submitted join trades on number = fill
     union all
     select trades.*, trades.tx_hash, row_number() over (order by number) - 1, count(*) over (), null
     from unannounced_settlements unannounced join trades on number = fill where unannounced.tx_hash = $1

@@ -10,13 +10,13 @@ import {
 
 /**
  * `settlement`: 0 matched, 1 pending, 2 confirmed, 3 failed. `number` is the fill number. `tx_hash` is the last submitted transaction; once
- * the fill is settled or failed, it is the transaction that did so. `submissions` has every transaction that was signed to settle the fill,
- * and the fill's place in the transaction. No index of `trades` has a column that settling changes, and each page has free space, so that the
- * update stays in the row's page and writes no index; what is found by its settlement is in narrow tables. `unsettled_trades` has the trades that
- * are matched or pending, `failed_trades` those that failed, and `unannounced_settlements` the transactions that settled or failed fills without
- * a SettlementSubmitted that names them. `trade_messages` has each position at which fills of the market were submitted while unsettled, settled
- * or failed, or matched later than their taker was placed: when it was reinstated. Where `position` is `taker_number`, the trades themselves say
- * so: together they are the positions of the messages in the market's channel of the streams.
+ * the fill is settled or failed, it is the transaction that did so. `submissions` has every transaction that was signed to settle fills, which are in
+ * the transaction's order; where one is recorded twice, the first record with a fill counts. No index of `trades` has a column that settling changes,
+ * and each page has free space, so that the update stays in the row's page and writes no index; what is found by its settlement is in narrow tables.
+ * `unsettled_trades` has the trades that are matched or pending, `failed_trades` those that failed, and `unannounced_settlements` the transactions
+ * that settled or failed fills without a SettlementSubmitted that names them. `trade_messages` has each position at which fills of the market were
+ * submitted while unsettled, settled or failed, or matched later than their taker was placed: when it was reinstated. Where `position` is
+ * `taker_number`, the trades themselves say so: together they are the positions of the messages in the market's channel of the streams.
  */
 const TABLES = [`
 create table trades (
@@ -64,12 +64,10 @@ create table unannounced_settlements (
 )`, `
 create table submissions (
   tx_hash bytea not null,
-  fill bigint not null,
-  batch_index integer not null,
-  batch_size integer not null,
   position bigint not null,
   at_ms bigint not null,
-  primary key (tx_hash, fill)
+  fills bigint[] not null,
+  primary key (tx_hash, position)
 )`, ...messageTables('trade', 'market_id'), ...VOLUME_TABLES, ...CANDLE_TABLES];
 
 /** The values of the column `settlement`. */
@@ -86,7 +84,7 @@ const ENDED = `
     ), unannounced as (
       insert into unannounced_settlements (tx_hash, fill)
       select tx_hash, number from written where settlement >= ${CONFIRMED}
-        and not exists (select from submissions where submissions.tx_hash = written.tx_hash and submissions.fill = written.number)
+        and not exists (select from submissions where submissions.tx_hash = written.tx_hash and written.number = any(submissions.fills))
     )`;
 
 /** Writes new trades, after the volumes and the submissions. */
@@ -105,19 +103,17 @@ const WRITE_TRADES = {
     select number, market_id, buyer, seller from written where settlement < ${CONFIRMED}`,
 };
 
-/** A transaction that is recorded twice keeps its first record. */
 const WRITE_SUBMISSIONS = {
   name: 'write_submissions',
   text: `
     with submitted as (
-      select * from unnest($1::bytea[], $2::bigint[], $3::integer[], $4::integer[], $5::bigint[], $6::bigint[])
-        as given (tx_hash, fill, batch_index, batch_size, position, at_ms)
+      select * from unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[]) with ordinality as given (tx_hash, fill, position, at_ms, place)
     ), announced as (
       delete from unannounced_settlements using submitted
       where unannounced_settlements.tx_hash = submitted.tx_hash and unannounced_settlements.fill = submitted.fill
     )
-    insert into submissions (tx_hash, fill, batch_index, batch_size, position, at_ms)
-    select * from submitted on conflict (tx_hash, fill) do nothing`,
+    insert into submissions (tx_hash, position, at_ms, fills)
+    select tx_hash, position, at_ms, array_agg(fill order by place) from submitted group by tx_hash, position, at_ms`,
 };
 
 /**
@@ -192,7 +188,7 @@ const EVENTS: Handlers<Changes> = {
 };
 
 export const trades: Projection = {
-  name: 'trades', version: 8, tables: TABLES, handles: handledBy(EVENTS), start: () => {
+  name: 'trades', version: 9, tables: TABLES, handles: handledBy(EVENTS), start: () => {
     const memory: Memory = { candles: startCandles(), writeMessages: startMessages('trade', 'market_id') };
     return async (batch, query) => fold(batch, query, memory);
   },
@@ -287,13 +283,10 @@ function settledTwice(fill: number): Error {
 }
 
 function submissionColumns(submissions: readonly Submission[]): unknown[] {
-  const rows = submissions.flatMap(({ event: { txHash, fills }, position, at }) => (
-    fills.map((fill, index) => ({ txHash, fill, index, size: fills.length, position, at }))));
+  const rows = submissions.flatMap(({ event: { txHash, fills }, position, at }) => fills.map((fill) => ({ txHash, fill, position, at })));
   return [
     byteaArray(rows.map(({ txHash }) => txHash)),
     int8Array(rows.map(({ fill }) => fill)),
-    int4Array(rows.map(({ index }) => index)),
-    int4Array(rows.map(({ size }) => size)),
     int8Array(rows.map(({ position }) => position)),
     int8Array(rows.map(({ at }) => at)),
   ];

@@ -76,8 +76,7 @@ const volumes = (volume: string, trades: string) => ({
   market_volumes: [{ market_id: MARKET, chain_id: null, volume, trades, first_fill: '0' }], minute_volumes: [{ market_id: MARKET, minute: MINUTE, volume }],
 });
 
-const submission = (tx_hash: string, fill: number, batch_index: number, batch_size: number, n: number) => (
-  { tx_hash, fill: String(fill), batch_index, batch_size, position: String(n), at_ms: at(n) });
+const submission = (tx_hash: string, n: number, ...fills: number[]) => ({ tx_hash, position: String(n), at_ms: at(n), fills: fills.map(String) });
 
 const NOTHING: Rows = {
   markets: [], orders: [], reductions: [], levels: [], books: [], trades: [], submissions: [], market_volumes: [], minute_volumes: [], positions: [],
@@ -187,7 +186,7 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
       ...crossedRows, orders: [orderRow(1, ALICE, { remaining: '20' }), orderRow(2, BOB, { side: 1, remaining: '20' })],
       levels: [level({ size: '20' }), level({ side: 1, price: 600_000, size: '60' })], books: [book(3)], ...volumes('40', '2'),
       trades: [trade({ settlement: 1, tx_hash: BUMPED }), trade({ number: '1', position: '3', at_ms: at(3), settlement: 1, tx_hash: TX })],
-      submissions: [submission(TX, 0, 1, 2, 4), submission(TX, 1, 0, 2, 4), submission(BUMPED, 0, 0, 1, 5)],
+      submissions: [submission(TX, 4, 1, 0), submission(BUMPED, 5, 0)],
     },
   },
   {
@@ -197,8 +196,9 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
     rows: {
       ...crossedRows, trades: [trade({ settlement: 2, tx_hash: TX, settled_position: '6', settled_at_ms: at(6) })],
       positions: [position(ALICE, ['40', '20']), position(BOB, ['-40', '0'])],
-      submissions: [submission(TX, 0, 0, 1, 3), submission(TX, 3, 0, 2, 8), submission(BUMPED, 0, 1, 2, 4), submission(BUMPED, 7, 0, 2, 4),
-        submission(hash(0xce), 0, 0, 1, 7)],
+      submissions: [
+        submission(TX, 3, 0), submission(TX, 5, 0, 0), submission(TX, 8, 3, 0), submission(BUMPED, 4, 7, 0), submission(hash(0xce), 7, 0),
+      ],
     },
   },
   {
@@ -207,7 +207,7 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
     rows: {
       ...crossedRows, orders: [orderRow(1, ALICE), orderRow(2, BOB, { side: 1 })],
       trades: [trade({ settlement: 3, tx_hash: BUMPED, settled_position: '4', settled_at_ms: at(4), failure_reason: 'seller_insufficient_shares' })],
-      ...volumes('0', '0'), submissions: [submission(TX, 0, 0, 1, 3)],
+      ...volumes('0', '0'), submissions: [submission(TX, 3, 0)],
     },
   },
   {
@@ -367,9 +367,7 @@ describe('projections: events', () => {
         number: String(n), size: '1', cost: '1', settlement: n % 10 === 0 ? 3 : 2, tx_hash: hashOf(n), settled_position: String(5 + n), settled_at_ms: at(5 + n),
         failure_reason: n % 10 === 0 ? 'seller_insufficient_shares' : null,
       })));
-      assert.deepEqual(rowsOf(rows, 'submissions').sort((a, b) => Number(a['position']) - Number(b['position']) || byNumber('fill')(a, b)), [
-        ...numbers.map((n) => submission(TX, n, n, 1_000, 3)), ...numbers.map((n) => submission(BUMPED, n, 999 - n, 1_000, 4)),
-      ]);
+      assert.deepEqual(rowsOf(rows, 'submissions').sort(byNumber('position')), [submission(TX, 3, ...numbers), submission(BUMPED, 4, ...numbers.slice().reverse())]);
       assert.deepEqual(rows['positions'], [position(ALICE, ['900', '900']), position(BOB, ['-900', '0'])]);
       assert.deepEqual(rows['market_volumes'], [{ market_id: MARKET, chain_id: null, volume: '900', trades: '900', first_fill: '0' }]);
     });

@@ -23,8 +23,7 @@ describe('query: settlements', () => {
       { number: 0, settlement: 2, tx_hash: TX }, { number: 1, size: UINT64_MAX, settlement: 1, tx_hash: BUMPED, at_ms: 1_700_000_001_007 },
       { number: 2, ...failure, settled_at_ms: NOW_MS, settled_position: 9 }, { number: 3, outcome: 1, market_id: bytes32(2) });
     await models.insert('submissions',
-      { fill: 0, batch_size: 2 }, { fill: 1, batch_index: 1, batch_size: 2 }, { fill: 7, tx_hash: BUMPED, batch_size: 3 },
-      { fill: 1, tx_hash: BUMPED, batch_index: 2, batch_size: 3 });
+      { fills: [0, 1] }, { fills: [7, 8, 1], tx_hash: BUMPED });
     await models.advance(6);
     assert.deepEqual(await pendingTrades(models.db, {}), {
       body: `{"pendingTrades":[{"marketId":"${bytes32(1)}","txHash":"${BUMPED}","buyerAddress":"${address(1)}","sellerAddress":"${address(2)}",`
@@ -40,7 +39,7 @@ describe('query: settlements', () => {
     const at = [NOW_MS - DAY_MS, NOW_MS - DAY_MS + 1, NOW_MS - 5, NOW_MS - 5];
     await models.insert('trades', { number: 10, settlement: 2, tx_hash: TX, settled_at_ms: NOW_MS, settled_position: 99 },
       ...at.map((settled_at_ms, n) => ({ number: 5 - n, ...failure, settled_at_ms, settled_position: 20 + n })));
-    await models.insert('submissions', { fill: 2, batch_index: 4, batch_size: 9 });
+    await models.insert('submissions', { fills: [90, 91, 92, 93, 2, 94, 95, 96, 97] });
     await models.advance(30);
     const { body, position } = await failedTrades(models.db, { nowMs: NOW_MS });
     const failed = { ...trade, txHash: TX, reason: 'seller_not_approved', timestamp: '2023-11-14T22:21:39.995Z', batchIndex: 0 };
@@ -85,8 +84,7 @@ describe('query: settlements', () => {
     await models.insert('trades',
       { number: 3, settlement: 2, tx_hash: TX, settled_at_ms: 1_700_000_200_001, settled_position: 30 },
       { number: 5, ...failure, settled_at_ms: 1_700_000_200_002, settled_position: 31 }, { number: 6, settlement: 1, tx_hash: BUMPED });
-    await models.insert('submissions', { fill: 5, batch_index: 0, batch_size: 3 }, { fill: 3, batch_index: 1, batch_size: 3 },
-      { fill: 6, batch_index: 2, batch_size: 3 }, { fill: 6, tx_hash: BUMPED, at_ms: 1_700_000_300_000 });
+    await models.insert('submissions', { fills: [5, 3, 6] }, { fills: [6], tx_hash: BUMPED, at_ms: 1_700_000_300_000 });
     const [first, second, third] = [
       { ...trade, fill: 5, status: 'failed', reason: 'seller_not_approved', replacedBy: null, timestamp: '2023-11-14T22:16:40.002Z', batchIndex: 0 },
       { ...trade, fill: 3, status: 'confirmed', reason: null, replacedBy: null, timestamp: '2023-11-14T22:16:40.001Z', batchIndex: 1 },
@@ -110,7 +108,7 @@ describe('query: settlements', () => {
     for (const [what, fills, shown, status] of cases) {
       it(what, async () => {
         await models.insert('trades', ...fills.map((fill, number) => ({ number, ...fill })));
-        await models.insert('submissions', ...fills.map((_, fill) => ({ fill, batch_index: fill, batch_size: fills.length })));
+        await models.insert('submissions', { fills: fills.map((_, fill) => fill) });
         const { fill, batchIndex, status: told, reason, fills: all } = await ofTransaction(TX);
         const why = status === 'failed' ? 'seller_not_approved' : null;
         assert.deepEqual({ fill, batchIndex, told, reason }, { fill: shown, batchIndex: shown, told: status, reason: why });
@@ -121,7 +119,7 @@ describe('query: settlements', () => {
 
   it('finds a transaction that settled what it was not announced for', async () => {
     await models.insert('trades', ...[4, 2].map((number) => ({ number, settlement: 2, tx_hash: BUMPED, settled_at_ms: 1_700_000_200_000, settled_position: 30 })));
-    await models.insert('submissions', { fill: 4 });
+    await models.insert('submissions', { fills: [4] });
     const fill = (number: number, batchIndex: number, replacedBy: string | null) => (
       { ...trade, fill: number, status: 'confirmed', reason: null, replacedBy, timestamp: '2023-11-14T22:16:40.000Z', batchIndex });
     assert.deepEqual(await ofTransaction(BUMPED), {

@@ -46,7 +46,7 @@ export function derivedRows(market: string, outcomes: readonly CommandOutcome[],
   const positions = rows['positions'] ?? [];
   const trades = rows['trades'] ?? [];
   const isAnnounced = ({ tx_hash, number }: Record<string, unknown>) => (
-    (rows['submissions'] ?? []).some((submission) => submission['tx_hash'] === tx_hash && submission['fill'] === number));
+    (rows['submissions'] ?? []).some((submission) => submission['tx_hash'] === tx_hash && (submission['fills'] as unknown[]).includes(number)));
   const holders = positions.filter((each) => [each['yes_shares'], each['no_shares']].some((shares) => BigInt(shares as string) > 0n));
   return {
     order_markets: chains,

@@ -24,7 +24,7 @@ export const DERIVE: readonly string[] = [
   'insert into failed_trades select settled_at_ms, settled_position, number from trades where settlement = 3 and settled_at_ms + settled_position is not null',
   `insert into unannounced_settlements
     select tx_hash, number from trades
-    where settlement >= 2 and tx_hash is not null and not exists (select from submissions where submissions.tx_hash = trades.tx_hash and fill = number)`,
+    where settlement >= 2 and tx_hash is not null and not exists (select from submissions where submissions.tx_hash = trades.tx_hash and number = any(fills))`,
   ...INTERVALS_S.map((interval) => `
     insert into candles
     select first_fill * 2 + outcome, ${interval}, at_ms / ${interval}000 * ${interval}, (array_agg(price order by number))[1], max(price), min(price),

@@ -58,7 +58,7 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
     taker_number: 2, buyer: address(1), seller: address(2), position: 100 + n, at_ms: 1_700_000_000_000 + 1_000 * n,
     settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null,
   }),
-  submissions: (n) => ({ tx_hash: bytes32(80), fill: n, batch_index: 0, batch_size: 1, position: 200, at_ms: 1_700_000_100_000 }),
+  submissions: () => ({ tx_hash: bytes32(80), fills: [0], position: 200, at_ms: 1_700_000_100_000 }),
   market_volumes: () => ({ market_id: bytes32(1), chain_id: null, volume: 0, trades: 0, first_fill: null }),
   minute_volumes: () => ({ market_id: bytes32(1), minute: 0, volume: 0 }),
   positions: () => ({ market_id: bytes32(1), user_address: address(1), yes_shares: 0, no_shares: 0, yes_cost: 0, no_cost: 0, held: false }),
@@ -108,7 +108,7 @@ export async function readModels(): Promise<ReadModels> {
     db, url, run, clear, derive,
     insert: async (table, ...rows) => {
       for (const row of rows) {
-        const whole = { ...ordinary[table](Number(row['number'] ?? row['position'] ?? row['fill'] ?? 0)), ...row };
+        const whole = { ...ordinary[table](Number(row['number'] ?? row['position'] ?? 0)), ...row };
         const values = Object.values(whole).map((value) => typeof value === 'string' && value.startsWith('0x') ? bytea(value) : value);
         const places = values.map((_, i) => `$${i + 1}`).join(', ');
         await writer.query(`insert into ${table} (${Object.keys(whole).join(', ')}) values (${places}) ${AGAIN[table] ?? ''}`, values);
