@@ -10,7 +10,7 @@ import type { Database } from './database.js';
 import { BEST_YES_ASK, exampleEntry, MARKET_FIELDS, MARKET_STATE, MarketEntry, marketSearchParameters, searchMarkets, type MarketSearch } from './market-search.js';
 import { NextCursor } from './paging.js';
 import { ofMarket, read, wholeSecond, type SharedReads } from './reading.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from './statement.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, tradesOf, type Answer, type Statement } from './statement.js';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -32,11 +32,11 @@ const single = answering('market', ['markets', 'orders', 'trades'], jsonObject(`
 const statistics = answering('stats_of_market', ['markets', 'trades'], jsonObject(`
   select ${hex('market_id')} as "marketId", ${hex('contract_address')} as "contractAddress",
     (select coalesce(sum(volume), 0) from minute_volumes where market_id = $1 and minute > $2::bigint / ${MINUTE_MS})
-    + (select coalesce(sum(cost), 0) from trades where market_id = $1 and settlement <> 3
+    + (select coalesce(sum(cost), 0) from trades where ${tradesOf('market_id', '$1')} and settlement <> 3
       and number >= ${firstFillAfter('$2::bigint')}
       and number < ${firstFillAfter(`($2::bigint / ${MINUTE_MS} + 1) * ${MINUTE_MS} - 1`)}) as "volume24h",
     coalesce((select volume from market_volumes where market_id = $1), 0) as "totalVolume",
-    coalesce((select price from trades where market_id = $1 and settlement <> 3 order by number desc limit 1), 0) as "lastPrice"
+    coalesce((select price from trades where ${tradesOf('market_id', '$1')} and settlement <> 3 order by number desc limit 1), 0) as "lastPrice"
   from markets where market_id = $1`));
 
 const platform = answering('platform_stats', ['trades'], jsonObject(`

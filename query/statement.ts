@@ -58,6 +58,11 @@ export function hex(column: string): string {
   return `'0x' || encode(${column}, 'hex')`;
 }
 
+/** SQL: the trades of a market, buyer or seller; the indexes of `trades` have seven bytes of the column. */
+export function tradesOf(column: 'market_id' | 'buyer' | 'seller', id: string): string {
+  return `substr(trades.${column}, 1, 7) = substr(${id}::bytea, 1, 7) and trades.${column} = ${id}::bytea`;
+}
+
 /** SQL: a JSON object of a select's only row, with the columns as keys; null without a row. The text has no spaces, unlike json_build_object's. */
 export function jsonObject(select: string): string {
   return `(select row_to_json(object)::text from (${select}) object)`;

@@ -7,7 +7,7 @@ import * as parameter from '../service/api/parameters.js';
 import type { Database } from './database.js';
 import { isPaged, keyAfter, NextCursor, page, pageParameters, type PageRequest } from './paging.js';
 import { ofMarket, read, type Reads, type SharedReads } from './reading.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, tradesOf, type Answer, type Statement } from './statement.js';
 
 /** How many of the latest trades each listing has. */
 const ACTIVITY_ENTRIES = 50;
@@ -35,7 +35,7 @@ const activityOf = answering('activity_of_market', ['markets', 'trades'], jsonOb
   select ${hex('m.market_id')} as "marketId", ${latest(ACTIVITY_ENTRIES, 'price, size')} as activity
   from markets m where m.market_id = $1`));
 
-const tradesOf = answering('trades_of_market', ['markets', 'trades'], jsonObject(`
+const latestTrades = answering('trades_of_market', ['markets', 'trades'], jsonObject(`
   with market as materialized (
     select ${hex('m.market_id')} as "marketId", ${latest(TRADE_ENTRIES, 'price, size, outcome')} as trades
     from markets m where m.market_id = $1)
@@ -49,7 +49,7 @@ const pageOfMarket = (name: string, list: string, columns: string, more: string)
   name,
   text: `
     with page as materialized (
-      select * from trades where market_id = $1 and settlement <> 3 and number < coalesce($2::bigint, ${Number.MAX_SAFE_INTEGER})
+      select * from trades where ${tradesOf('market_id', '$1')} and settlement <> 3 and number < coalesce($2::bigint, ${Number.MAX_SAFE_INTEGER})
       order by number desc limit $3::integer
     )
     select ${jsonObject(`
@@ -103,7 +103,7 @@ export function tradesOfMarket(
 ): Promise<Answer> {
   return isPaged(asked)
     ? pageOfTrades(db, tradesPage, marketId, { ...asked, limit: asked.limit ?? TRADE_ENTRIES })
-    : answer(db, tradesOf, [bytes(marketId)], 'unknown_market');
+    : answer(db, latestTrades, [bytes(marketId)], 'unknown_market');
 }
 
 function pageOfTrades(
@@ -134,7 +134,7 @@ function lastNumber(of: string, limit: string): string {
 function latest(limit: number, columns: string): string {
   return jsonArray(`
     select ${columns}, ${parties}, ${proof}
-    from trades where market_id = $1 and settlement <> 3 order by number desc limit ${limit}`);
+    from trades where ${tradesOf('market_id', '$1')} and settlement <> 3 order by number desc limit ${limit}`);
 }
 
 /**
@@ -144,7 +144,7 @@ function latest(limit: number, columns: string): string {
 function asRole(role: 'buyer' | 'seller'): string {
   return `(
     select trades.*, question, '${role}' as "userRole" from trades join markets using (market_id)
-    where ${role} = $1 and settlement <> 3 and chain_id = $2::bigint and exists (select from chain_volumes where chain_id = $2::bigint)
+    where ${tradesOf(role, '$1')} and settlement <> 3 and chain_id = $2::bigint and exists (select from chain_volumes where chain_id = $2::bigint)
       and trades.number < coalesce($4::bigint, ${Number.MAX_SAFE_INTEGER})
     order by trades.number desc limit $3::integer)`;
 }

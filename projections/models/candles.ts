@@ -71,7 +71,7 @@ const REMAKE_MINUTES: PreparedStatement = {
     insert into candles (${COLUMNS})
     select series, ${MINUTE_S}, start, (array_agg(price order by number))[1], max(price), min(price), (array_agg(price order by number desc))[1],
       sum(cost), count(*), min(number), max(number)
-    from old join trades on trades.market_id = old.market_id and trades.number between first_fill and last_fill
+    from old join trades on substr(trades.market_id, 1, 7) = substr(old.market_id, 1, 7) and trades.market_id = old.market_id and trades.number between first_fill and last_fill
       and trades.outcome = old.outcome and settlement <> 3
     group by series, start`,
 };

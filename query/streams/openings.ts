@@ -4,7 +4,7 @@ import type { Channel } from './channel.js';
 import type { OrderState } from './own-orders.js';
 import { soleRow } from '../../engine/log/postgres/connection.js';
 import { pastBook } from '../orders/past-book.js';
-import { bytes, hex, type RowSource, type Statement } from '../statement.js';
+import { bytes, hex, tradesOf, type RowSource, type Statement } from '../statement.js';
 
 /** What one reads from; the read models must include the position. */
 export interface At {
@@ -13,11 +13,11 @@ export interface At {
 }
 
 /**
- * SQL, `select position`: up to the position $2, of the last fill with this property that matched when its taker was placed. Their numbers grow with
+ * SQL, `select position`: up to the position $2, of the channel's last fill that matched when its taker was placed. Their numbers grow with
  * the positions, which are the takers' numbers, so an index finds the first number after the position.
  */
-const lastFill = (property: string) => `
-  select position from trades where ${property} and position = taker_number and number < coalesce((
+const lastFill = (column: 'market_id' | 'buyer' | 'seller') => `
+  select position from trades where ${tradesOf(column, '$1')} and position = taker_number and number < coalesce((
       select min(number) from trades where position = taker_number and taker_number = (
         select taker_number from trades where taker_number > $2::bigint and position = taker_number order by taker_number limit 1)
     ), ${Number.MAX_SAFE_INTEGER})
@@ -36,7 +36,7 @@ const lastNoted = (name: string, channel: string) => `
 /** `$1` is the market, `$2` the position. */
 const TRADES: Statement = { name: 'stream_trades', text: `
   select greatest(-1, ${lastNoted('trade', 'market_id')},
-      (${lastFill('market_id = $1::bytea')})) as last,
+      (${lastFill('market_id')})) as last,
     coalesce((
       select json_agg(trades.number) from unsettled_trades unsettled join trades on trades.number = unsettled.number
       where unsettled.market_id = $1::bytea and trades.position <= $2::bigint), '[]') as fills` };
@@ -68,7 +68,7 @@ const ORDERS: Statement = { name: 'stream_orders', text: `
   )
   select greatest(-1, ${lastNoted('order', 'trader')},
       (select max(number) from open_orders where trader = $1::bytea and number <= $2::bigint),
-      (${lastFill('buyer = $1::bytea')}), (${lastFill('seller = $1::bytea')})) as last,
+      (${lastFill('buyer')}), (${lastFill('seller')})) as last,
     coalesce((
       select json_agg(state) from (
         select ${STATE} from ${STATE_FROM} where o.number in (select number from alive) and o.number <= $2::bigint) state), '[]') as orders` };
