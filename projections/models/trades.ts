@@ -22,22 +22,22 @@ import {
 const TABLES = [`
 create table trades (
   number bigint primary key,
-  market_id bytea not null,
-  outcome smallint not null,
-  price integer not null,
-  size numeric(20) not null,
-  cost numeric(20) not null,
-  taker_side smallint not null,
   maker_number bigint not null,
   taker_number bigint not null,
-  buyer bytea not null,
-  seller bytea not null,
   position bigint not null,
   at_ms bigint not null,
-  settlement smallint not null,
-  tx_hash bytea,
   settled_position bigint,
   settled_at_ms bigint,
+  price integer not null,
+  outcome smallint not null,
+  taker_side smallint not null,
+  settlement smallint not null,
+  market_id bytea not null,
+  buyer bytea not null,
+  seller bytea not null,
+  size numeric(20) not null,
+  cost numeric(20) not null,
+  tx_hash bytea,
   failure_reason text
 ) with (fillfactor = 75)`, `
 create index trades_by_market on trades (substr(market_id, 1, 7), number)`, `

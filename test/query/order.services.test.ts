@@ -1,6 +1,7 @@
 /** One order with its history, and the facts about it that the command side asks for. */
 import assert from 'node:assert/strict';
 import { findOrder, orderWithHistory } from '../../query/orders/order.js';
+import type { RowSource, Statement } from '../../query/statement.js';
 import { UINT64_MAX, address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
 describe('query: one order', () => {
@@ -19,6 +20,32 @@ describe('query: one order', () => {
         + `"history":[{"position":7,"type":"accepted","size":${UINT64_MAX},"timestamp":1700000007}]}`,
       position: 7,
     });
+  });
+
+  it('is found in whichever bucket of the index it is, also among hashes that begin alike, and by indexes alone', async () => {
+    const numbers = [7, 8, 2 ** 20 - 1, 2 ** 20, 3 * 2 ** 20 + 5];
+    await models.insert('orders', ...numbers.map((number) => ({ number })));
+    const statements: Statement[] = [];
+    const db: RowSource = {
+      rows: (statement, values) => {
+        statements.push(statement);
+        return models.db.rows(statement, values);
+      },
+    };
+    for (const number of numbers) assert.equal((await findOrder(db, bytes32(number)))?.orderNumber, number);
+    assert.equal(await findOrder(db, bytes32(9)), undefined);
+    await orderWithHistory(db, { orderHash: bytes32(7) });
+    await models.run('set enable_seqscan = off');
+    for (const { text } of new Map(statements.map((statement) => [statement.name, statement])).values()) {
+      const custom = await models.run(`explain ${text}`, [Buffer.alloc(32)]);
+      const generic = await models.run(`explain (generic_plan) ${text}`);
+      for (const { rows } of [custom, generic]) {
+        const plan = (rows as { 'QUERY PLAN': string }[]).map((row) => row['QUERY PLAN']).join('\n');
+        assert.match(plan, /Index Scan using orders_by_hash on orders/);
+        assert.doesNotMatch(plan, /Seq Scan on (orders|trades)/);
+      }
+    }
+    await models.run('reset enable_seqscan');
   });
 
   it('tells the history in the order of the log: as taker, as maker, a fill that failed, the end', async () => {
@@ -78,7 +105,8 @@ describe('query: one order', () => {
   it('shows the latest 1,000 fills of an order that has more', async () => {
     await models.insert('orders', { number: 1 });
     await models.run(`
-      insert into trades select n, market_id, 0, 1, 1, 1, 0, case when n % 2 = 0 then 1 else n + 10 end,
+      insert into trades (number, market_id, outcome, price, size, cost, taker_side, maker_number, taker_number, buyer, seller, position, at_ms, settlement)
+      select n, market_id, 0, 1, 1, 1, 0, case when n % 2 = 0 then 1 else n + 10 end,
         case when n % 2 = 0 then n + 10 else 1 end, trader, trader, n, 0, 0 from orders, generate_series(2, 1101) n`);
     const { body } = await orderWithHistory(models.db, { orderHash: bytes32(1) });
     const { history } = JSON.parse(body) as { history: { fill?: number }[] };

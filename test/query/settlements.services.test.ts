@@ -69,7 +69,10 @@ describe('query: settlements', () => {
     assert.equal((await pendingTrades(models.db, {})).body, '{"pendingTrades":[],"count":0}');
     assert.equal((await failedTrades(models.db, { nowMs: NOW_MS })).body, '{"failedTrades":[],"count":0}');
     await models.insert('trades', { number: 0 });
-    await models.run(`insert into trades select n, market_id, 0, 1, 1, 1, 0, 1, 2, buyer, seller, n, 0, case when n <= 1001 then 0 else 3 end,
+    await models.run(`
+      insert into trades (number, market_id, outcome, price, size, cost, taker_side, maker_number, taker_number, buyer, seller, position, at_ms, settlement,
+        tx_hash, settled_position, settled_at_ms, failure_reason)
+      select n, market_id, 0, 1, 1, 1, 0, 1, 2, buyer, seller, n, 0, case when n <= 1001 then 0 else 3 end,
       null, n, 1700000499000, 'unknown' from trades, generate_series(1, 2002) n`);
     await models.derive();
     const counted = ({ body }: { body: string }) => {

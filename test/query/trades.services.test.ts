@@ -79,7 +79,8 @@ describe('query: trades', () => {
 
   it('ends at 50 entries of activity, 100 trades, and a user\'s limit', async () => {
     await models.run(`
-      insert into trades select n, market_id, 0, n, 1, 1, 0, n, n, $1, $2, n, n, 0 from markets, generate_series(1, 101) n where number = 1`,
+      insert into trades (number, market_id, outcome, price, size, cost, taker_side, maker_number, taker_number, buyer, seller, position, at_ms, settlement)
+      select n, market_id, 0, n, 1, 1, 0, n, n, $1, $2, n, n, 0 from markets, generate_series(1, 101) n where number = 1`,
     [Buffer.from(people.buyer.slice(2), 'hex'), Buffer.from(people.seller.slice(2), 'hex')]);
     const user = { user: people.seller, chainId: 31_337 };
     assert.deepEqual(prices((await activityOfMarket(models.db, { marketId })).body), [50, 101, 52]);
