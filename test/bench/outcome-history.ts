@@ -11,30 +11,38 @@ interface Resting {
 
 const hex = (value: number, digits: number) => `0x${value.toString(16).padStart(digits, '0')}`;
 const spread = (n: number, digits: number) => hex(Math.imul(n + 1, 0x9e3779b1) >>> 0, 8).padEnd(digits + 2, 'ab0f');
+/** The id of the nth market. */
+export const marketOf = (n: number): string => spread(n, 64);
+/** The address of the nth trader. */
+export const traderOf = (n: number): string => spread(n, 40);
+/** The time of the outcome at a position, in milliseconds. */
+export const timeOf = (position: number): number => 1_700_000_000_000 + 2 * position;
 
 /** How many fills one transaction settles. */
 const BATCH = 50;
 
+/** How far a history is that another one goes on from: the numbers of its next outcome and of its next fill. */
+export interface Before {
+  readonly position: number;
+  readonly fill: number;
+}
+
 /**
  * `markets` openings and then 40 % adds, 25 % crossing orders, 20 % fills that settle, a transaction now and then, 15 % cancels, two
- * milliseconds apart.
+ * milliseconds apart. With `after`, it goes on from a history that has the openings, and whose orders it leaves alone.
  */
-export function outcomeHistory({ seed, length, markets, traders }: {
-  seed: number; length: number; markets: number; traders: number;
+export function outcomeHistory({ seed, length, markets, traders, after }: {
+  seed: number; length: number; markets: number; traders: number; after?: Before;
 }): RecordedEvents[] {
   const { below } = createDice(seed);
   const books = Array.from({ length: markets * 4 }, (): Resting[] => []);
   const unsettled: FillMatched[] = [];
-  let fills = 0;
+  let fills = after?.fill ?? 0;
   let sent = 0;
 
-  const accept = (number: number, market: number, side: Side, outcome: MarketOutcome): OrderAccepted => ({
-    type: 'OrderAccepted', v: 1, orderHash: spread(number, 64), orderNumber: number, marketId: spread(market, 64), side, outcome,
-    price: 400_000 + 1_000 * below(200), trader: spread(below(traders), 40), size: String(1_000_000 * (1 + below(500))),
-    nonce: String(number), expiration: '1900000000',
+  const accept = (number: number, market: number, side: Side, outcome: MarketOutcome): OrderAccepted => orderOf(number, {
+    market, side, outcome, price: 400_000 + 1_000 * below(200), trader: below(traders), shares: 1 + below(500),
   });
-  const named = ({ orderHash, orderNumber, marketId, side, outcome, price }: OrderAccepted) => (
-    { v: 1 as const, orderHash, orderNumber, marketId, side, outcome, price });
 
   const place = (number: number, crosses: boolean): Event[] => {
     const [market, side, outcome] = [below(markets), below(2) === 0 ? BUY : SELL, below(2) as MarketOutcome];
@@ -76,12 +84,53 @@ export function outcomeHistory({ seed, length, markets, traders }: {
     const fill = unsettled.shift()!;
     return [{ ...fill, type: 'FillSettled', txHash: transactionOf(fill.fill) }];
   };
-  return Array.from({ length }, (_, number) => {
-    const at = 1_700_000_000_000 + 2 * number;
+  return Array.from({ length }, (_, n) => {
+    const number = n + (after?.position ?? 0);
+    const at = timeOf(number);
     if (number < markets) return { at, events: [openingOf(number)] };
     const kind = below(20);
     return { at, events: kind < 13 ? place(number, kind < 5) : kind < 17 ? settle() : cancel() };
   });
+}
+
+/**
+ * `markets` openings and then trades, by fifties: an order that rests and one that takes it whole, a transaction, and its settlements. Any two
+ * traders meet in any market.
+ */
+export function settledTrades({ seed, trades, markets, traders }: {
+  seed: number; trades: number; markets: number; traders: number;
+}): RecordedEvents[] {
+  const { below } = createDice(seed);
+  const histories: Event[][] = Array.from({ length: markets }, (_, market) => [openingOf(market)]);
+  for (let first = 0; first < trades; first += BATCH) {
+    const fills = Array.from({ length: BATCH }, (_, n) => {
+      const side = below(2) === 0 ? BUY : SELL;
+      const terms = { market: below(markets), outcome: below(2) as MarketOutcome, price: 400_000 + 1_000 * below(200), shares: 1 + below(500) };
+      const trader = below(traders);
+      const maker = orderOf(histories.length, { ...terms, side, trader });
+      const taker = orderOf(histories.length + 1, { ...terms, side: side === BUY ? SELL : BUY, trader: (trader + 1 + below(traders - 1)) % traders });
+      const fill = fillOf(first + n, { maker, taker, size: BigInt(maker.size) });
+      histories.push([maker, { ...named(maker), type: 'OrderRested', size: maker.size }], [taker, fill]);
+      return fill;
+    });
+    const txHash = transactionOf(first);
+    histories.push([{ type: 'SettlementSubmitted', v: 1, chainId: 31_337, txHash, fills: fills.map(({ fill }) => fill) }]);
+    for (const fill of fills) histories.push([{ ...fill, type: 'FillSettled', txHash }]);
+  }
+  return histories.map((events, position) => ({ at: timeOf(position), events }));
+}
+
+function orderOf(number: number, { market, trader, shares, ...terms }: Pick<OrderAccepted, 'side' | 'outcome' | 'price'> & {
+  readonly market: number; readonly trader: number; readonly shares: number;
+}): OrderAccepted {
+  return {
+    type: 'OrderAccepted', v: 1, orderHash: spread(number, 64), orderNumber: number, marketId: marketOf(market), trader: traderOf(trader),
+    size: String(1_000_000 * shares), nonce: String(number), expiration: '1900000000', ...terms,
+  };
+}
+
+function named({ orderHash, orderNumber, marketId, side, outcome, price }: OrderAccepted) {
+  return { v: 1 as const, orderHash, orderNumber, marketId, side, outcome, price };
 }
 
 function fillOf(fill: number, { maker, taker, size }: { maker: OrderAccepted; taker: OrderAccepted; size: bigint }): FillMatched {
@@ -97,7 +146,7 @@ const transactionOf = (fill: number) => spread(1_000_000 + Math.floor(fill / BAT
 
 function openingOf(market: number): Event {
   return {
-    type: 'MarketOpened', v: 2, marketId: spread(market, 64), question: `Question ${market}?`, description: '', category: 'general',
-    contractAddress: spread(market, 40), maker: spread(0, 40), expiration: 1_900_000_000, chainId: 31_337, marketKind: 'standard', quick: null,
+    type: 'MarketOpened', v: 2, marketId: marketOf(market), question: `Question ${market}?`, description: '', category: 'general',
+    contractAddress: spread(market, 40), maker: traderOf(0), expiration: 1_900_000_000, chainId: 31_337, marketKind: 'standard', quick: null,
   };
 }
