@@ -28,6 +28,9 @@ const STRETCH = 4_000;
 const STRETCHES = 11;
 const LOOKUPS = 21;
 
+/** Nothing but the work itself writes. */
+const QUIET = ['autovacuum = off', `checkpoint_timeout = '1h'`] as const;
+
 /** Trades of which the first half has every trader in every market, and the second half is weighed. */
 const WEIGHED = { markets: 20, traders: 200, trades: 80_000 };
 
@@ -56,12 +59,13 @@ interface Bytes {
   readonly indexes: number;
 }
 
-/** Two databases of the cluster take turns, one of which grows. Linux only. */
+/** Two databases of the cluster take turns, of which one has no trades, and the other more and more; holders are in both. Linux only. */
 export async function readModelsGrowth(url: string): Promise<{ lines: BenchLine[]; curves: Curve[] }> {
+  for (const setting of QUIET) await runSql(url, `alter system set ${setting}`);
+  await runSql(url, 'select pg_reload_conf()');
   const trade = await bytesPerTrade(await databaseOf(url, 'weighed'));
   const grown = await databaseOf(url, 'grown');
-  await foldAll(grown, { outcomes: outcomeHistory({ ...CROWD, seed: 1, length: CROWD.markets }), from: 0 });
-  let after: Before = { position: CROWD.markets, fill: 0 };
+  let after = await openMarkets(grown);
   let trades = 0;
   const points: Point[] = [];
   for (const size of SIZES) {
@@ -70,9 +74,8 @@ export async function readModelsGrowth(url: string): Promise<{ lines: BenchLine[
     const lookupMs = await lookupMsOf(grown);
     const bytes = await bytesOf(grown);
     const empty = await databaseOf(url, 'empty');
-    await foldAll(empty, { outcomes: outcomeHistory({ ...CROWD, seed: 1, length: CROWD.markets }), from: 0 });
     const [inEmpty, inGrown] = await costsInTurns(url, [
-      { database: empty, after: { position: CROWD.markets, fill: 0 } }, { database: grown, after },
+      { database: empty, after: await growReadModels(empty, { ...CROWD, trades: 0, after: await openMarkets(empty) }) }, { database: grown, after },
     ]);
     if (inEmpty === undefined || inGrown === undefined) throw new Error('two databases take turns');
     points.push({ trades, empty: inEmpty.cost, grown: inGrown.cost, lookupMs, bytes });
@@ -80,6 +83,11 @@ export async function readModelsGrowth(url: string): Promise<{ lines: BenchLine[
     trades += after.fill - trades;
   }
   return { lines: linesOf(points, trade), curves: curvesOf(points) };
+}
+
+async function openMarkets(database: string): Promise<Before> {
+  await foldAll(database, { outcomes: outcomeHistory({ ...CROWD, seed: 1, length: CROWD.markets }), from: 0 });
+  return { position: CROWD.markets, fill: 0 };
 }
 
 function linesOf(points: readonly Point[], trade: Bytes): BenchLine[] {
@@ -225,7 +233,7 @@ async function foldAll(
   await worker.stop();
 }
 
-/** A new database, whose tables nothing vacuums meanwhile. */
+/** A new database. */
 async function databaseOf(cluster: string, name: string): Promise<string> {
   await runSql(cluster, `drop database if exists ${name}`);
   await runSql(cluster, `create database ${name}`);

@@ -46,7 +46,8 @@ export async function growReadModels(url: string, growth: Growth): Promise<Befor
   await onDatabase(url, async (client) => {
     await client.query(`set search_path to ${READ_MODELS}`);
     await client.query('update checkpoint set position = $1, at_ms = $2', [end.position, timeOf(end.position - 1)]);
-    await client.query('analyze');
+    // Not of tables that are empty now: what would be best for them would be used when they are not.
+    await client.query(`analyze ${[...TABLES.flat(), 'positions'].join()}`);
     await client.query('checkpoint');
   });
   return end;
@@ -141,6 +142,8 @@ function countsOf({ trades, markets, traders, after: { position, fill } }: Growt
     insert into positions (market_id, user_address, chain_id, opened_position, yes_shares, no_shares, yes_cost, no_cost, held)
     select ${market('n')}, ${trader('m')}, 31337, n, 1000000000000, 1000000000000, 500000000000, 500000000000, true
     from ${each}, generate_series(0, ${traders - 1}::bigint) m on conflict do nothing`, `
+    insert into recent_order_messages select ${trader('m')}, array[1, 2, 3, 4, 5, 6, 7, 8] from generate_series(0, ${traders - 1}::bigint) m on conflict do nothing`, `
+    insert into recent_trade_messages select ${market('n')}, array[1, 2, 3, 4, 5, 6, 7, 8] from ${each} on conflict do nothing`, `
     insert into market_holders select ${market('n')}, ${traders} from ${each} on conflict do nothing`, `
     insert into minute_volumes
     select ${market('n')}, minute, 100000000 from ${each}, generate_series(${from} / 60, ${to} / 60) minute on conflict do nothing`,
