@@ -47,7 +47,7 @@ export async function growReadModels(url: string, growth: Growth): Promise<Befor
     await client.query(`set search_path to ${READ_MODELS}`);
     await client.query('update checkpoint set position = $1, at_ms = $2', [end.position, timeOf(end.position - 1)]);
     // Not of tables that are empty now: what would be best for them would be used when they are not.
-    await client.query(`analyze ${[...TABLES.flat(), 'positions'].join()}`);
+    await client.query(`analyze ${[...growth.trades === 0 ? [] : TABLES.flat(), 'positions'].join()}`);
     await client.query('checkpoint');
   });
   return end;
