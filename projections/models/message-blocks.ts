@@ -23,10 +23,11 @@ interface Recent {
 export type WriteMessages = (messages: ReadonlyMap<string, readonly ChannelMessage[]>, query: Query) => Promise<void>;
 
 /**
- * SQL of two tables. `NAME_messages` has the channels' positions by sixteens, in the order in which they became known, each block with the position
- * of the outcome at which it was full: no position in it is higher, and the channel has a message there. `recent_NAME_messages` has those since the
- * last block. So a message costs no row and no index entry of its own, which would be at random over the channels. A position is known later than
- * it came where another table has it until then, so whoever looks for the last one up to a position also looks into all later blocks.
+ * SQL of two tables. `NAME_messages` has the channels' positions in the order in which they became known, in blocks of sixteen and the rest of the
+ * outcome with the last of them, each with that outcome's position: none in it is higher, and the channel has a message there. A channel so has no
+ * two blocks of one outcome, which closes hundreds of orders when a trader cancels all. `recent_NAME_messages` has those since the last block. So a
+ * message costs no row and no index entry of its own, which would be at random over the channels. A position is known later than it came where
+ * another table has it until then, so whoever looks for the last one up to a position also looks into all later blocks.
  */
 export function messageTables(name: string, channel: string): string[] {
   return [`
@@ -99,9 +100,9 @@ function addTo(
   before: readonly number[], added: readonly ChannelMessage[], filled: (block: Omit<Block, 'channel'>) => void,
 ): readonly number[] {
   let positions = [...before];
-  for (const { place, at } of added) {
+  for (const [i, { place, at }] of added.entries()) {
     positions.push(place);
-    if (positions.length < BLOCK) continue;
+    if (positions.length < BLOCK || added[i + 1]?.at === at) continue;
     filled({ position: at, positions });
     positions = [];
   }

@@ -79,18 +79,30 @@ function numberOf({ events }: CommandOutcome, orderHash: string): number {
   return number;
 }
 
-/** The positions of each channel by sixteens, and the rest of them. */
+/** The positions of each channel in blocks, and the rest of them. */
 function blockRows(name: string, channel: string, noted: ReadonlyMap<string, readonly Noted[]>): Rows {
   const sorted = [...noted].sort(([a], [b]) => a < b ? -1 : 1);
   const positions = (all: readonly Noted[]) => all.map(({ place }) => String(place));
-  const blocks = sorted.flatMap(([key, all]) => Array.from({ length: Math.floor(all.length / BLOCK) }, (_, i) => {
-    const block = all.slice(i * BLOCK, (i + 1) * BLOCK);
-    return { [channel]: key, position: String(block.at(-1)!.at), positions: positions(block) };
-  }).sort((a, b) => `${String(a['position'])},` < `${String(b['position'])},` ? -1 : 1));
+  const inBlocks = sorted.map(([key, all]) => ({ key, ...blocksOf(all) }));
   return {
-    [`${name}_messages`]: blocks,
-    [`recent_${name}_messages`]: sorted.map(([key, all]) => ({ [channel]: key, positions: positions(all.slice(all.length - all.length % BLOCK)) })),
+    [`${name}_messages`]: inBlocks.flatMap(({ key, blocks }) => blocks
+      .map((block) => ({ [channel]: key, position: String(block.at(-1)!.at), positions: positions(block) }))
+      .sort((a, b) => `${String(a['position'])},` < `${String(b['position'])},` ? -1 : 1)),
+    [`recent_${name}_messages`]: inBlocks.map(({ key, rest }) => ({ [channel]: key, positions: positions(rest) })),
   };
+}
+
+/** Sixteen make a block, with all others of the last one's outcome. */
+function blocksOf(all: readonly Noted[]): { readonly blocks: readonly (readonly Noted[])[]; readonly rest: readonly Noted[] } {
+  const blocks: Noted[][] = [];
+  let rest: Noted[] = [];
+  for (const [i, each] of all.entries()) {
+    rest.push(each);
+    if (rest.length < BLOCK || all[i + 1]?.at === each.at) continue;
+    blocks.push(rest);
+    rest = [];
+  }
+  return { blocks, rest };
 }
 
 interface Message {
