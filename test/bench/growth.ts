@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { drawCurve, type Curve } from './curve.js';
 import { engineGrowth } from './growth-engine.js';
+import { readModelsGrowth } from './growth-read-models.js';
 import type { BenchLine } from './line.js';
 
 const PICTURES = 'docs/pictures';
@@ -14,7 +15,7 @@ export interface Growth {
 }
 
 export async function growthBench(url: string): Promise<BenchLine[]> {
-  const parts: Growth[] = [await engineGrowth(url)];
+  const parts: Growth[] = [await engineGrowth(url), await readModelsGrowth(url)];
   for (const curve of parts.flatMap(({ curves }) => curves)) await writeFile(join(PICTURES, `${curve.file}.svg`), drawCurve(curve));
   return parts.flatMap(({ lines }) => lines);
 }
