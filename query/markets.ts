@@ -1,5 +1,6 @@
 /** The unresolved markets, one market's statistics, and the platform's totals. */
 import { RequestError } from '../engine/records/errors.js';
+import { NO, YES, type MarketOutcome } from '../engine/records/fields.js';
 import { Type } from '../engine/records/schema-types.js';
 import * as field from '../engine/records/answer-fields.js';
 import { defineEndpoint } from '../service/api/endpoint.js';
@@ -28,6 +29,13 @@ const single = answering('market', ['markets', 'orders', 'trades'], jsonObject(`
     select volume from market_volumes where market_volumes.market_id = markets.market_id) totals on true
   where markets.market_id = $1`));
 
+/** SQL: the candle of the last trade of an outcome: unlike old trades, candles are never removed. */
+function lastCandle(outcome: MarketOutcome): string {
+  return `(
+      select close, last_fill from candles
+      where series = (select first_fill * 2 + ${outcome} from market_volumes where market_id = $1) and interval_s = ${DAY_MS / 1_000} order by start desc limit 1)`;
+}
+
 /** The window starts after $2 (milliseconds). Whole minutes are summed from `minute_volumes`, the first, partial minute from `trades`. */
 const statistics = answering('stats_of_market', ['markets', 'trades'], jsonObject(`
   select ${hex('market_id')} as "marketId", ${hex('contract_address')} as "contractAddress",
@@ -36,7 +44,7 @@ const statistics = answering('stats_of_market', ['markets', 'trades'], jsonObjec
       and number >= ${firstFillAfter('$2::bigint')}
       and number < ${firstFillAfter(`($2::bigint / ${MINUTE_MS} + 1) * ${MINUTE_MS} - 1`)}) as "volume24h",
     coalesce((select volume from market_volumes where market_id = $1), 0) as "totalVolume",
-    coalesce((select price from trades where ${tradesOf('market_id', '$1')} and settlement <> 3 order by number desc limit 1), 0) as "lastPrice"
+    coalesce((select close from (${lastCandle(YES)} union all ${lastCandle(NO)}) newest order by last_fill desc limit 1), 0) as "lastPrice"
   from markets where market_id = $1`));
 
 const platform = answering('platform_stats', ['trades'], jsonObject(`
