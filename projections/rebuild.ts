@@ -3,6 +3,7 @@ import type { Log } from '../engine/log/log.js';
 import { checkpointOf, readCheckpoint, readVersions } from './checkpoint.js';
 import { openSession, sqlState, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
+import { stays } from './history/sweeps.js';
 import { decode, withinLimits, type BatchLimits } from './inbox.js';
 import { soleRow } from '../engine/log/postgres/connection.js';
 import { extentOf, tableNames, type Fold, type FoldedOutcome, type Projection } from './projection.js';
@@ -24,8 +25,9 @@ export interface Rebuilt {
   /** How many outcomes are in the new tables. */
   readonly position: number;
   /**
-   * The number of rows that only the old or only the new tables had; a changed row counts twice, and 0 means identical. Null when there were no
-   * old tables, or of another version, and none were compared.
+   * The number of rows that only the old or only the new tables had; a changed row counts twice, and 0 means identical. Rows that go with old
+   * history are in the new tables until the next round, and do not count. Null when there were no old tables, or of another version, and none were
+   * compared.
    */
   readonly differingRows: number | null;
 }
@@ -150,7 +152,7 @@ async function compareAndSwap(rebuilding: Rebuilding, filled: number): Promise<R
   return { position, differingRows };
 }
 
-/** The number of rows that are in the tables of only one of the two schemas. */
+/** The number of rows that are in the tables of only one of the two schemas; those that go with old history do not count. */
 async function countDifferences(session: Session, shadow: string, tables: readonly string[]): Promise<number> {
   let rows = 0;
   for (const table of tables) {
@@ -158,8 +160,8 @@ async function countDifferences(session: Session, shadow: string, tables: readon
     const [count] = soleRow(await session.query<[string]>({
       name: `compare_${table}`,
       text: `
-        select (select count(*) from (table ${live} except table ${made}) as gone)
-          + (select count(*) from (table ${made} except table ${live}) as new)`,
+        with live as (select * from ${live} t where ${stays(table)}), made as (select * from ${made} t where ${stays(table)})
+        select (select count(*) from (table live except table made) as gone) + (select count(*) from (table made except table live) as new)`,
     }, []));
     rows += Number(count);
   }

@@ -4,6 +4,7 @@
 import { sqlState, type Session } from './database.js';
 import type { Projection } from './projection.js';
 import { checkpointTables, readCheckpoint, readVersions } from './checkpoint.js';
+import { historyTables } from './history/horizon.js';
 
 /** The schema of the live tables. */
 export const READ_MODELS = 'read_models';
@@ -15,15 +16,15 @@ export const READER = 'query_reader';
 export const START_LOCK = 7_203_914_460_221;
 
 /**
- * Creates the schema, the tables of the checkpoint and, before the first outcome is folded, those of the projections. A projection that comes later
- * is built by a rebuild, up to the checkpoint. The session's search path must be `schema`.
+ * Creates the schema, the tables of the checkpoint and of the horizon and, before the first outcome is folded, those of the projections. A projection
+ * that comes later is built by a rebuild, up to the checkpoint. The session's search path must be `schema`.
  */
 export async function createReadModels({ session, schema, projections }: {
   session: Session; schema: string; projections: readonly Projection[];
 }): Promise<void> {
   await session.run('begin');
   await session.run(`select pg_advisory_xact_lock(${START_LOCK})`);
-  await session.run(`create schema if not exists ${schema}; ${checkpointTables}`);
+  await session.run(`create schema if not exists ${schema}; ${checkpointTables}; ${historyTables}`);
   const [{ position }, known] = await Promise.all([readCheckpoint(session.query), readVersions(session.query)]);
   for (const { name, version, tables } of position > 0 ? [] : projections) {
     if (known.has(name)) continue;

@@ -259,7 +259,7 @@ async function compareReadModels(live: LiveReadModels, { options: { source, onPr
   const goOn = (): void => { stopIfAsked(signal, 'the read models were compared; everything else agrees'); };
   const audited = { length: replay.view.position, digest: formatDigest(replay.engine.digest) };
   const rebuilt = await rebuildFrom({
-    source, projections: live.projections, audited, onProgress(position) {
+    source, projections: live.projections, horizon: live.horizon, audited, onProgress(position) {
       goOn();
       onProgress?.('read models', position, audited.length);
     },

@@ -2,6 +2,7 @@
 import { soleRow } from '../../../engine/log/postgres/connection.js';
 import { tableNames } from '../../../projections/projection.js';
 import type { Session } from '../../../projections/database.js';
+import { stays } from '../../../projections/history/sweeps.js';
 import { READ_MODELS } from '../../../projections/schema.js';
 import type { Difference } from '../difference.js';
 import type { PinnedProjection } from './live-read-models.js';
@@ -59,7 +60,7 @@ async function keyOf({ query }: Session, table: string): Promise<string> {
 
 async function* rowsOf({ query, run }: Session, table: string, key: string): AsyncGenerator<Row, undefined, undefined> {
   await run(`declare audit_${table} no scroll cursor for
-    select ${key} collate "C" as key, row_to_json(t)::text as row from ${READ_MODELS}.${table} t order by 1`);
+    select ${key} collate "C" as key, row_to_json(t)::text as row from ${READ_MODELS}.${table} t where ${stays(table)} order by 1`);
   for (;;) {
     const page = await query<[string, string]>({ name: `audit_fetch_${table}`, text: `fetch ${PAGE} from audit_${table}` }, []);
     for (const [text, row] of page) yield { key: text, row };

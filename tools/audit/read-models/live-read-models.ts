@@ -1,6 +1,7 @@
 /** The read models of a deployment as they are at one moment, read-only: one snapshot for all tables, at the position of each projection. */
 import { readCheckpoint, readVersions } from '../../../projections/checkpoint.js';
 import { DatabaseUnavailable, openSession, type Session } from '../../../projections/database.js';
+import { readHorizon, type Horizon } from '../../../projections/history/horizon.js';
 import type { Projection } from '../../../projections/projection.js';
 import { READ_MODELS } from '../../../projections/schema.js';
 import { CannotAudit } from '../difference.js';
@@ -14,6 +15,8 @@ export interface PinnedProjection {
 export interface LiveReadModels {
   readonly session: Session;
   readonly projections: readonly PinnedProjection[];
+  /** What was over before it is compared no more. */
+  readonly horizon: Horizon;
   close(): Promise<void>;
 }
 
@@ -22,9 +25,10 @@ export async function pinReadModels(url: string, projections: readonly Projectio
   const session = await openSession(url, READ_MODELS).catch((error: unknown) => { throw unavailable(error); });
   try {
     await session.run('begin isolation level repeatable read read only');
-    const [versions, { position }] = await Promise.all([readVersions(session.query), readCheckpoint(session.query)]);
+    const { query } = session;
+    const [versions, { position }, horizon] = await Promise.all([readVersions(query), readCheckpoint(query), readHorizon(query)]);
     return {
-      session, close: () => session.close(),
+      session, horizon, close: () => session.close(),
       projections: projections.map((projection) => {
         const version = versions.get(projection.name);
         if (version === projection.version) return { projection, position };

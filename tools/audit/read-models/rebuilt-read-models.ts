@@ -6,6 +6,7 @@ import { encodeOutcome } from '../../../engine/run/new-record.js';
 import { DigestChain } from '../../../engine/run/digest-chain.js';
 import { openSession, type Session } from '../../../projections/database.js';
 import { foldInto } from '../../../projections/folding.js';
+import { writeHorizon, type Horizon } from '../../../projections/history/horizon.js';
 import { decode } from '../../../projections/inbox.js';
 import { extentOf, type FoldedOutcome } from '../../../projections/projection.js';
 import { createReadModels, READ_MODELS } from '../../../projections/schema.js';
@@ -21,10 +22,14 @@ export interface RebuiltReadModels {
 
 const BATCH = { outcomes: 5_000, events: 20_000 };
 
-/** Folds each projection up to its own position. The source must give the audited history once more, as its last digest shows. */
-export async function rebuildFrom({ source, projections, audited, onProgress }: {
+/**
+ * Folds each projection up to its own position, and sets the horizon of the read models that are compared. The source must give the audited history
+ * once more, as its last digest shows.
+ */
+export async function rebuildFrom({ source, projections, horizon, audited, onProgress }: {
   readonly source: AuditSource;
   readonly projections: readonly PinnedProjection[];
+  readonly horizon: Horizon;
   readonly audited: { readonly length: number; readonly digest: string };
   readonly onProgress: (position: number) => void;
 }): Promise<RebuiltReadModels> {
@@ -45,6 +50,7 @@ export async function rebuildFrom({ source, projections, audited, onProgress }: 
       await foldBatch(session, folds, batch);
       onProgress(extentOf(batch).end);
     }
+    if (horizon.position > 0) await writeHorizon(horizon, session.query);
     return {
       session,
       async close() {
