@@ -113,9 +113,9 @@ export interface components {
          * @description The error codes of this version.
          * @enum {string}
          */
-        KnownErrorCode: "invalid_request" | "invalid_json" | "invalid_address" | "invalid_market_id" | "invalid_order_hash" | "invalid_chain_id" | "invalid_price" | "invalid_size" | "size_too_small" | "invalid_expiration" | "invalid_signature" | "invalid_permit" | "relay_invalid_body" | "relay_invalid_address" | "relay_invalid_signature" | "relay_unknown_chain" | "relay_wrong_signer" | "relay_deadline_too_far" | "relay_bond_permit_required" | "cancel_signature_required" | "signature_required" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_cancel_signature" | "invalid_request_signature" | "not_order_owner" | "trader_suspended" | "other_site" | "relay_target_refused" | "not_found" | "unknown_market" | "unknown_order" | "unknown_chain" | "unknown_asset" | "not_recorded_yet" | "method_not_allowed" | "market_closed" | "duplicate_nonce" | "nonce_cancelled" | "too_many_open_orders" | "too_late" | "not_filled" | "would_match" | "outdated_request" | "already_cancelled" | "not_reduced" | "already_filled" | "relay_in_vain" | "relay_cover_needed" | "relay_already_used" | "body_too_large" | "unsupported_media_type" | "expectation_failed" | "upgrade_required" | "insufficient_balance" | "insufficient_allowance" | "relay_contract_wallet" | "relay_would_revert" | "relay_owner_paused" | "relay_quota_used" | "too_many_streams" | "rate_limited" | "request_timeout" | "internal" | "trading_halted" | "clock_untrusted" | "disk_full" | "overloaded" | "outcome_unknown" | "not_caught_up" | "chain_unavailable" | "relay_unavailable" | "unavailable";
+        KnownErrorCode: "invalid_request" | "invalid_json" | "invalid_address" | "invalid_market_id" | "invalid_order_hash" | "invalid_chain_id" | "invalid_price" | "invalid_size" | "size_too_small" | "invalid_expiration" | "invalid_signature" | "invalid_permit" | "relay_invalid_body" | "relay_invalid_address" | "relay_invalid_signature" | "relay_unknown_chain" | "relay_wrong_signer" | "relay_deadline_too_far" | "relay_bond_permit_required" | "cancel_signature_required" | "signature_required" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_cancel_signature" | "invalid_request_signature" | "not_order_owner" | "trader_suspended" | "other_site" | "relay_target_refused" | "not_found" | "unknown_market" | "unknown_order" | "unknown_chain" | "unknown_asset" | "not_recorded_yet" | "history_removed" | "method_not_allowed" | "market_closed" | "duplicate_nonce" | "nonce_cancelled" | "too_many_open_orders" | "too_late" | "not_filled" | "would_match" | "outdated_request" | "already_cancelled" | "not_reduced" | "already_filled" | "relay_in_vain" | "relay_cover_needed" | "relay_already_used" | "body_too_large" | "unsupported_media_type" | "expectation_failed" | "upgrade_required" | "insufficient_balance" | "insufficient_allowance" | "relay_contract_wallet" | "relay_would_revert" | "relay_owner_paused" | "relay_quota_used" | "too_many_streams" | "rate_limited" | "request_timeout" | "internal" | "trading_halted" | "clock_untrusted" | "disk_full" | "overloaded" | "outcome_unknown" | "not_caught_up" | "chain_unavailable" | "relay_unavailable" | "unavailable";
         /** @enum {string} */
-        ErrorCode: "invalid_request" | "invalid_json" | "invalid_address" | "invalid_market_id" | "invalid_order_hash" | "invalid_chain_id" | "invalid_price" | "invalid_size" | "size_too_small" | "invalid_expiration" | "invalid_signature" | "invalid_permit" | "relay_invalid_body" | "relay_invalid_address" | "relay_invalid_signature" | "relay_unknown_chain" | "relay_wrong_signer" | "relay_deadline_too_far" | "relay_bond_permit_required" | "cancel_signature_required" | "signature_required" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_cancel_signature" | "invalid_request_signature" | "not_order_owner" | "trader_suspended" | "other_site" | "relay_target_refused" | "not_found" | "unknown_market" | "unknown_order" | "unknown_chain" | "unknown_asset" | "not_recorded_yet" | "method_not_allowed" | "market_closed" | "duplicate_nonce" | "nonce_cancelled" | "too_many_open_orders" | "too_late" | "not_filled" | "would_match" | "outdated_request" | "already_cancelled" | "not_reduced" | "already_filled" | "relay_in_vain" | "relay_cover_needed" | "relay_already_used" | "body_too_large" | "unsupported_media_type" | "expectation_failed" | "upgrade_required" | "insufficient_balance" | "insufficient_allowance" | "relay_contract_wallet" | "relay_would_revert" | "relay_owner_paused" | "relay_quota_used" | "too_many_streams" | "rate_limited" | "request_timeout" | "internal" | "trading_halted" | "clock_untrusted" | "disk_full" | "overloaded" | "outcome_unknown" | "not_caught_up" | "chain_unavailable" | "relay_unavailable" | "unavailable";
+        ErrorCode: "invalid_request" | "invalid_json" | "invalid_address" | "invalid_market_id" | "invalid_order_hash" | "invalid_chain_id" | "invalid_price" | "invalid_size" | "size_too_small" | "invalid_expiration" | "invalid_signature" | "invalid_permit" | "relay_invalid_body" | "relay_invalid_address" | "relay_invalid_signature" | "relay_unknown_chain" | "relay_wrong_signer" | "relay_deadline_too_far" | "relay_bond_permit_required" | "cancel_signature_required" | "signature_required" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_cancel_signature" | "invalid_request_signature" | "not_order_owner" | "trader_suspended" | "other_site" | "relay_target_refused" | "not_found" | "unknown_market" | "unknown_order" | "unknown_chain" | "unknown_asset" | "not_recorded_yet" | "history_removed" | "method_not_allowed" | "market_closed" | "duplicate_nonce" | "nonce_cancelled" | "too_many_open_orders" | "too_late" | "not_filled" | "would_match" | "outdated_request" | "already_cancelled" | "not_reduced" | "already_filled" | "relay_in_vain" | "relay_cover_needed" | "relay_already_used" | "body_too_large" | "unsupported_media_type" | "expectation_failed" | "upgrade_required" | "insufficient_balance" | "insufficient_allowance" | "relay_contract_wallet" | "relay_would_revert" | "relay_owner_paused" | "relay_quota_used" | "too_many_streams" | "rate_limited" | "request_timeout" | "internal" | "trading_halted" | "clock_untrusted" | "disk_full" | "overloaded" | "outcome_unknown" | "not_caught_up" | "chain_unavailable" | "relay_unavailable" | "unavailable";
         FieldError: {
             /** @description JSON pointer to the field, or the name of the parameter or header. */
             field: string;
@@ -661,6 +661,11 @@ export interface components {
             cancelReason: string | null;
             /** @description What happened to the order, oldest first; at most the latest 1,000 fills. */
             history: components["schemas"]["OrderHistoryEntry"][];
+            /**
+             * Format: uint64
+             * @description Only of an order that is older than the read models' history: fills that were settled before this log position are not in `history`, but in `filledSize`, and in /api/v1/events.
+             */
+            historyFrom?: number;
         };
         PriceLevel: {
             price: components["schemas"]["Price"];
@@ -3130,6 +3135,18 @@ export interface components {
              */
             lag: number;
         };
+        KeptHistory: {
+            /**
+             * Format: uint64
+             * @description What was over before this log position is removed from the read models.
+             */
+            from: number;
+            /**
+             * Format: uint64
+             * @description Number of rows that this process has removed.
+             */
+            removedRows: number;
+        };
         ReadModelsReadiness: {
             /**
              * Format: int64
@@ -3304,6 +3321,8 @@ export interface components {
             engine?: components["schemas"]["EngineReadiness"];
             /** @description State of the projections role. */
             projections?: components["schemas"]["ProjectionReadiness"][];
+            /** @description How far back the read models go. */
+            history?: components["schemas"]["KeptHistory"];
             /** @description State of the query role. */
             readModels?: components["schemas"]["ReadModelsReadiness"];
             /** @description State of the feed role, with KAFKA_BROKERS: how far the fill feed is published in each of its topics. */

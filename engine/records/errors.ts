@@ -8,7 +8,7 @@ const REFUSALS = [
   'relay_unknown_chain', 'relay_wrong_signer', 'relay_deadline_too_far', 'relay_bond_permit_required',
   'cancel_signature_required', 'invalid_cancel_signature', 'not_order_owner', 'trader_suspended',
   'relay_target_refused', 'not_found', 'unknown_market', 'unknown_order', 'unknown_chain', 'unknown_asset',
-  'not_recorded_yet', 'signature_required', 'invalid_request_signature', 'too_late', 'not_filled', 'would_match',
+  'not_recorded_yet', 'history_removed', 'signature_required', 'invalid_request_signature', 'too_late', 'not_filled', 'would_match',
   'outdated_request', 'already_cancelled', 'not_reduced', 'market_closed', 'duplicate_nonce', 'nonce_cancelled',
   'too_many_open_orders', 'already_filled', 'relay_in_vain', 'relay_cover_needed', 'relay_already_used', 'body_too_large',
   'insufficient_balance', 'insufficient_allowance', 'relay_contract_wallet', 'relay_would_revert',

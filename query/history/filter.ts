@@ -1,5 +1,6 @@
 /** Which entries of the history a filter lets through: by market, trader and event type. */
-import type { LogRecord } from '../../engine/log/log.js';
+import type { Log, LogRecord } from '../../engine/log/log.js';
+import { decodeOutcome } from '../../engine/records/codec.js';
 import type { Event } from '../../engine/records/events.js';
 import { bytes, type RowSource } from '../statement.js';
 
@@ -25,15 +26,25 @@ type Json = Readonly<Record<string, unknown>>;
 const TRADER_FIELDS = ['trader', 'buyer', 'seller', 'user', 'owner', 'from', 'to', 'proposer', 'disputer'] as const;
 
 const OWN_ORDERS = {
-  name: 'own_orders', text: 'select number from orders where number = any($1::bigint[]) and trader = $2::bytea',
+  name: 'own_orders', text: 'select number, trader = $2::bytea as own from orders where number = any($1::bigint[])',
 };
 
-/** Asks the read models, which must include the positions of the entries in question. */
-export function ownOrdersIn(db: RowSource): FindOwnOrders {
+/**
+ * Asks the read models, which must include the positions of the entries in question. Of an order that is removed there, the log tells the trader: an
+ * order's number is the position at which it was accepted.
+ */
+export function ownOrdersIn(db: RowSource, log: Pick<Log, 'read'>): FindOwnOrders {
   return async (trader, numbers) => {
-    const rows = await db.rows<{ number: string }>(OWN_ORDERS, [numbers, bytes(trader)]);
-    return new Set(rows.map(({ number }) => Number(number)));
+    const rows = await db.rows<{ number: string; own: boolean }>(OWN_ORDERS, [numbers, bytes(trader)]);
+    const found = new Map(rows.map(({ number, own }) => [Number(number), own]));
+    for (const number of numbers) if (!found.has(number)) found.set(number, await hasPlaced(log, trader, number));
+    return new Set(numbers.filter((number) => found.get(number) === true));
   };
+}
+
+async function hasPlaced(log: Pick<Log, 'read'>, trader: string, number: number): Promise<boolean> {
+  const [record] = await log.read('outcomes', number, 1);
+  return record !== undefined && decodeOutcome(record.data).events.some((event) => event.type === 'OrderAccepted' && event.trader === trader);
 }
 
 export function isUnfiltered({ market, trader, event }: HistoryFilter): boolean {

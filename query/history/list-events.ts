@@ -45,7 +45,7 @@ const UNBUFFERED = { 'X-Accel-Buffering': 'no' };
 export function createHistory({ log, db, now, most = HISTORY_STREAMS, stallMs = 30_000 }: HistoryOptions): History {
   const places = createPlaces('streams of the history', most);
   // One chunk at a time for all streams together: what else the process does never waits for more than one.
-  const parts = { log, ownOrders: ownOrdersIn(db), turns: createTurns(1), now };
+  const parts = { log, ownOrders: ownOrdersIn(db, log), turns: createTurns(1), now };
   return {
     list: (query, { ip, signal }) => unlessLogAway(async () => {
       const { from, limit, contentType, market, trader, event } = query;

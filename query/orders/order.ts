@@ -13,6 +13,7 @@ import { inPath } from '../../service/api/parameter.js';
 import * as parameter from '../../service/api/parameters.js';
 import * as kind from '../../service/api/request-fields.js';
 import type { Database } from '../database.js';
+import { HORIZON } from '../kept-history.js';
 import { read } from '../reading.js';
 import { answer, answering, bytes, hex, jsonObject, type Answer, type RowSource, type Statement } from '../statement.js';
 import { settlementStatus, transactionHash } from '../trades.js';
@@ -67,18 +68,24 @@ const byHash = `
       where number >> 20 << 40 | ${start('order_hash')} = bucket << 40 | ${start('$1::bytea')} and order_hash = $1::bytea limit 1) found
   limit 1`;
 
-const withHistory = answering('order', ['orders', 'trades'], jsonObject(`
+const ORDER = jsonObject(`
   with o as (${byHash})
   select ${hex('o.order_hash')} as "orderHash", ${hex('o.market_id')} as "marketId", ${hex('o.trader')} as trader, o.side, o.outcome, o.price,
     o.size, o.size - o.remaining as "filledSize", o.remaining as "remainingSize", o.nonce, o.expiration, ${status('o.status')} as status,
     case when o.status = 2 then o.close_reason end as "cancelReason", o.placed_at_ms / 1000 as timestamp, history.history
   from o cross join lateral (
     with fills as (${fills})
-    select json_agg(entry order by position, rank, fill) as history from (${history}) entries) history`));
+    select json_agg(entry order by position, rank, fill) as history from (${history}) entries) history`);
+
+/** An order that is older than the horizon says so: its fills of before are not in its history. */
+const withHistory = answering('order', ['orders', 'trades'], `(
+  select coalesce(left(whole, -1) || ',"historyFrom":' || (
+    select ${HORIZON} from orders where order_hash = $1 and number < ${HORIZON}) || '}', whole) from (select ${ORDER} as whole) answer)`);
 
 /**
  * An order with all its fields and its `history`: `accepted`, `fill`, `fill_failed`, `reduced` and, once the order is
- * closed, `filled` or `cancelled`. Each entry has its log position. At most the latest 1,000 fills are shown.
+ * closed, `filled` or `cancelled`. Each entry has its log position. At most the latest 1,000 fills are shown, and of an order from before
+ * `historyFrom` those that were settled before it may be missing.
  * `timestamp` is in Unix seconds. Throws RequestError `unknown_order`.
  */
 export function orderWithHistory(db: RowSource, { orderHash }: { orderHash: string }): Promise<Answer> {
@@ -228,6 +235,8 @@ export const getOrder = defineEndpoint({
       status: field.OrderStatus,
       cancelReason: field.orNull(Type.String(), 'Why the order was cancelled; null if it was not.'),
       history: Type.Array(HistoryEntry, { description: 'What happened to the order, oldest first; at most the latest 1,000 fills.' }),
+      historyFrom: Type.Optional(field.integer('Only of an order that is older than the read models\' history: fills that were settled before this log '
+        + 'position are not in `history`, but in `filledSize`, and in /api/v1/events.')),
     }),
     examples: {
       'partly filled': {

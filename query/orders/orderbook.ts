@@ -14,6 +14,7 @@ import type { Database } from '../database.js';
 import { read, type SharedReads } from '../reading.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from '../statement.js';
 import { createTurns, type Turns } from '../turns.js';
+import { mustBeKept } from '../kept-history.js';
 import { unlessLogAway } from '../unless-log-away.js';
 import { pastBook, type BookAt } from './past-book.js';
 
@@ -79,7 +80,7 @@ export interface PastBook {
 /**
  * What `orderbook` answered when the read models included exactly the outcomes up to this position; of a time, up to the last outcome that is
  * not after it. Throws RequestError: `not_recorded_yet` for a position or a time to come, `unknown_market` for a market that was not open yet,
- * `not_caught_up`, `overloaded`.
+ * `history_removed`, `not_caught_up`, `overloaded`.
  */
 export function pastOrderbook({ db, log, turns, now }: PastBooks, { marketId, outcome, at }: PastBook, signal: AbortSignal): Promise<Answer> {
   return turns(async () => {
@@ -89,6 +90,7 @@ export function pastOrderbook({ db, log, turns, now }: PastBooks, { marketId, ou
     if ('timeMs' in at && at.timeMs > now()) throw new RequestError('not_recorded_yet', 'the time is in the future');
     await db.waitForPosition(position, { signal });
     const book = await pastBook(db, marketId, position);
+    await mustBeKept(db, position);
     if (!book.isMarket) throw new RequestError('unknown_market', `at position ${position}`);
     return { body: textOf({ marketId, outcome }, book), position };
   });
@@ -166,7 +168,7 @@ export const getOrderbook = defineEndpoint({
       'no orders': { marketId: example.marketId, ...none, lastUpdate: 0, yes: none, no: none },
     },
   },
-  errors: ['unavailable', 'unknown_market', 'not_recorded_yet', 'overloaded'],
+  errors: ['unavailable', 'unknown_market', 'not_recorded_yet', 'history_removed', 'overloaded'],
 }, ({ db, share, log, now }: SharedReads & { readonly log: Log }) => {
   const present = share('orderbook', ['orders'], (book: LiveBook) => orderbook(db, book));
   // Two of the read models' connections at most: a past book with many levels takes long.

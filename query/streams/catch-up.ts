@@ -97,7 +97,8 @@ const SLICE_RECORDS = 100;
 const BEHIND_MS = 2_000;
 
 /**
- * Throws RequestError `not_recorded_yet` for a position to come, `unavailable` and `not_caught_up` when log or read models are away or behind.
+ * Throws RequestError `not_recorded_yet` for a position to come, `history_removed` for one before the read models' horizon, `unavailable` and
+ * `not_caught_up` when log or read models are away or behind.
  */
 export async function beginAt(parts: CatchUpParts, wanted: Wanted, reader: Reader): Promise<Beginning> {
   const { hub } = parts;

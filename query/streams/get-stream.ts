@@ -47,8 +47,8 @@ export const getStream = defineEndpoint({
     }),
   },
   errors: [
-    'invalid_market_id', 'invalid_address', 'unknown_market', 'unknown_asset', 'not_recorded_yet', 'not_caught_up', 'unavailable', 'too_many_streams',
-    'overloaded',
+    'invalid_market_id', 'invalid_address', 'unknown_market', 'unknown_asset', 'not_recorded_yet', 'history_removed', 'not_caught_up', 'unavailable',
+    'too_many_streams', 'overloaded',
   ],
   answer: {
     description: 'The stream. The schema is that of the `data` of an event.',

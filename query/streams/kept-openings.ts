@@ -3,6 +3,7 @@
  * each channel is looked up once for all of them.
  */
 import type { Database } from '../database.js';
+import { mustBeKept } from '../kept-history.js';
 import type { Turns } from '../turns.js';
 import type { Channel } from './channel.js';
 import type { Opening } from './channels.js';
@@ -17,7 +18,7 @@ export interface Opened {
 }
 
 export interface Openings {
-  /** Those of the channels, in their order, at a position that the read models include. */
+  /** Those of the channels, in their order, at a position that the read models include. Throws RequestError `history_removed`. */
   at(channels: readonly Channel[], position: number): Promise<readonly Opened[]>;
 }
 
@@ -34,8 +35,11 @@ export function createOpenings(db: Pick<Database, 'rows' | 'position'>, turns: T
     const key = `${position} ${channel.name}`;
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const opened = turns(async () => (
-      { opening: await openingAt({ db, position }, channel), known: await db.position() }));
+    const opened = turns(async () => {
+      const opening = await openingAt({ db, position }, channel);
+      await mustBeKept(db, position);
+      return { opening, known: await db.position() };
+    });
     kept.set(key, opened);
     opened.catch(() => { if (kept.get(key) === opened) kept.delete(key); });
     for (const oldest of kept.keys()) if (kept.size > KEPT) kept.delete(oldest); else break;

@@ -4,6 +4,7 @@ import type { Channel } from './channel.js';
 import type { OrderState } from './own-orders.js';
 import { soleRow } from '../../engine/log/postgres/connection.js';
 import { pastBook } from '../orders/past-book.js';
+import { mustBeKept } from '../kept-history.js';
 import { bytes, hex, tradesOf, type RowSource, type Statement } from '../statement.js';
 
 /** What one reads from; the read models must include the position. */
@@ -33,29 +34,37 @@ const lastNoted = (name: string, channel: string) => `
       where ${channel} = $1::bytea and position > $2::bigint and place <= $2::bigint),
     (select max(place) from recent_${name}_messages cross join lateral unnest(positions) place where ${channel} = $1::bytea and place <= $2::bigint))`;
 
+/** SQL: the position of the last message of the channel $1 that is removed: of those messages, it is the only one that a kept one can follow. */
+const REMOVED = '(select position from message_ends where channel = $1::bytea)';
+
 /** `$1` is the market, `$2` the position. */
 const TRADES: Statement = { name: 'stream_trades', text: `
   select greatest(-1, ${lastNoted('trade', 'market_id')},
-      (${lastFill('market_id')})) as last,
+      (${lastFill('market_id')}), ${REMOVED}) as last,
     coalesce((
       select json_agg(trades.number) from unsettled_trades unsettled join trades on trades.number = unsettled.number
       where unsettled.market_id = $1::bytea and trades.position <= $2::bigint), '[]') as fills` };
 
-/** SQL: an order as it was after the position $2, for an order that was placed up to there; `orders` is `o`. */
+/**
+ * SQL: an order as it was after the position $2, for an order that was placed up to there; `orders` is `o`. It is taken back from how the order is
+ * now, by what has happened to it since: fills that were over before may be removed.
+ */
 const STATE = `
-  o.number, ${hex('o.order_hash')} as hash, ${hex('o.trader')} as trader, (o.size + later.reduced - fills.filled)::text as remaining,
+  o.number, ${hex('o.order_hash')} as hash, ${hex('o.trader')} as trader, (o.remaining + later.reduced + fills.filled - fills.failed)::text as remaining,
   o.status = 2 and o.closed_position <= $2::bigint as cancelled, fills.unsettled::integer as unsettled`;
 
 const STATE_FROM = `
   orders o cross join lateral (
     select coalesce(sum(reduced), 0) as reduced from reductions where order_number = o.number and position > $2::bigint
   ) later cross join lateral (
-    select coalesce(sum(size) filter (where settlement <> 3 or settled_position > $2::bigint), 0) as filled,
-      count(*) filter (where settled_position is null or settled_position > $2::bigint) as unsettled
+    select coalesce(sum(size) filter (where position > $2::bigint and settlement <> 3), 0) as filled,
+      coalesce(sum(size) filter (where position <= $2::bigint and settlement = 3), 0) as failed,
+      count(*) filter (where position <= $2::bigint) as unsettled
     from (
-      select size, settlement, settled_position from trades where maker_number = o.number and position <= $2::bigint
+      select size, position, settlement, settled_position from trades where maker_number = o.number
       union all
-      select size, settlement, settled_position from trades where taker_number = o.number and position <= $2::bigint) fill
+      select size, position, settlement, settled_position from trades where taker_number = o.number) fill
+    where settled_position is null or settled_position > $2::bigint
   ) fills`;
 
 /** The trader's orders to which something can happen now, and so could at the position: those that are open or have unsettled fills. */
@@ -68,7 +77,7 @@ const ORDERS: Statement = { name: 'stream_orders', text: `
   )
   select greatest(-1, ${lastNoted('order', 'trader')},
       (select max(number) from open_orders where trader = $1::bytea and number <= $2::bigint),
-      (${lastFill('buyer')}), (${lastFill('seller')})) as last,
+      (${lastFill('buyer')}), (${lastFill('seller')}), ${REMOVED}) as last,
     coalesce((
       select json_agg(state) from (
         select ${STATE} from ${STATE_FROM} where o.number in (select number from alive) and o.number <= $2::bigint) state), '[]') as orders` };
@@ -143,12 +152,13 @@ function stateOf({ number, remaining, ...rest }: OrderRow): OrderState {
   return { ...rest, number: Number(number), remaining: BigInt(remaining) };
 }
 
-/** What is found of the unknown, as it was after the position; orders of other traders are left out. */
+/** What is found of the unknown, as it was after the position; orders of other traders are left out. Throws RequestError `history_removed`. */
 export async function learnAt({ db, position }: At, { orders, fills }: Unknown, traders: readonly string[]): Promise<Learnt> {
   const [known, markets] = await Promise.all([
     orders.length === 0 ? [] : db.rows<OrderRow>(LEARN_ORDERS, [orders, position, traders.map(bytes)]),
     fills.length === 0 ? [] : db.rows<{ number: string; market: string }>(LEARN_FILLS, [fills, position]),
   ]);
+  await mustBeKept(db, position);
   return {
     orders: known.map(stateOf), fills: markets.map(({ number, market }) => ({ fill: Number(number), marketId: market })),
   };

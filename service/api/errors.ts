@@ -55,6 +55,7 @@ export const errors: Readonly<Record<ClientErrorCode, ErrorKind>> = {
   unknown_chain: kind(404, 'the exchange does not settle on this chain; see chains in /api/v1/config'),
   unknown_asset: kind(404, 'the exchange has no prices of this asset'),
   not_recorded_yet: kind(404, 'the history has not come so far yet', true),
+  history_removed: kind(410, 'the read models do not keep what is so old; /api/v1/events has the whole history, and a stream from -1 on begins with it'),
   method_not_allowed: kind(405, 'this path does not take this method; see Allow'),
   market_closed: kind(409, 'the market takes no more orders'),
   duplicate_nonce: kind(409, 'another live order of this trader has this nonce; sign the order again with a fresh one'),

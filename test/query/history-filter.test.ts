@@ -1,6 +1,9 @@
 /** What a filter of the history lets through: by market, by trader and by type, all of one and the same event. */
 import assert from 'node:assert/strict';
-import { matching, type Entry, type HistoryFilter } from '../../query/history/filter.js';
+import type { RowSource } from '../../query/statement.js';
+import { matching, ownOrdersIn, type Entry, type HistoryFilter } from '../../query/history/filter.js';
+import { logOf } from '../support/projected.js';
+import { addressOf, restingOrder } from '../support/stream-scene.js';
 
 const address = (n: number) => `0x${n.toString(16).padStart(40, 'a')}`;
 const bytes32 = (n: number) => `0x${n.toString(16).padStart(64, 'b')}`;
@@ -63,4 +66,11 @@ describe('query: the filter of the history', () => {
       assert.deepEqual(found.map(({ command }) => command.position), positions);
     });
   }
+
+  it('asks the log whose an order is that the read models have no more', async () => {
+    const rows = () => Promise.resolve([{ number: '7', own: false }, { number: '8', own: true }]);
+    const log = await logOf([restingOrder(0, 3), restingOrder(1, 4)]);
+    const ownOrders = ownOrdersIn({ rows: rows as RowSource['rows'] }, log);
+    assert.deepEqual(await ownOrders(addressOf(3), [7, 8, 0, 1]), new Set([8, 0]));
+  });
 });

@@ -93,6 +93,15 @@ describe('query: one order', () => {
     ]);
   });
 
+  it('of before the horizon says from where on its history is whole', async () => {
+    await models.insert('orders', { number: 6 }, { number: 7 });
+    await models.run('insert into history_horizon values (7, 0, 0)');
+    const from = async (number: number) => (
+      JSON.parse((await orderWithHistory(models.db, { orderHash: bytes32(number) })).body) as { historyFrom?: number }).historyFrom;
+    assert.deepEqual([await from(6), await from(7)], [7, undefined]);
+    await models.run('delete from history_horizon');
+  });
+
   it('ends a filled order\'s history with `filled`, after the fill that did it', async () => {
     await models.insert('orders', { number: 1, remaining: 0, status: 1, closed_position: 5, closed_at_ms: 1_700_000_005_000 });
     await models.insert('trades', { number: 0, position: 5, maker_number: 1, taker_number: 5 });

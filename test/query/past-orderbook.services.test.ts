@@ -13,6 +13,7 @@ import { createTurns } from '../../query/turns.js';
 import { testDatabase } from '../support/postgres.js';
 import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, startWorker } from '../support/projected.js';
 import { address, bytes32 } from '../support/read-models.js';
+import { removeOnce } from '../support/removed-history.js';
 
 /** A longer search: PAST_BOOK_SEEDS=20 PAST_BOOK_LENGTH=2000. */
 const SEEDS = Number(process.env['PAST_BOOK_SEEDS'] ?? 2);
@@ -121,6 +122,26 @@ describe('query: books of the past', () => {
       assert.deepEqual(JSON.parse(body), { marketId: LONG, ...expected[position] }, `position ${position}`);
     }
     for (const { close } of stages) await close();
+  });
+
+  it('are those that they were where older history is removed, and before that there are none', async () => {
+    const outcomes = longHistory();
+    const log = await logOf(outcomes);
+    const { db, url, close } = await stage();
+    await projectTo(outcomes.length, { url, log });
+    const blocks = async () => (await readTables(url))['level_history']!.length;
+    const [all, { horizon }] = [await blocks(), await removeOnce({ url, log, keepMs: 700 * 600, rows: 50 })];
+    assert.ok(await blocks() < all * 0.75, `${await blocks()} of ${all} blocks are left`);
+    const parts = { db, log, turns: createTurns(1), now: () => 0 };
+    const read = (position: number) => pastOrderbook(parts, { marketId: LONG, outcome: 0, at: { position } }, SIGNAL);
+    const expected = booksOf(outcomes);
+    for (let position = horizon.position; position < outcomes.length; position += 7) {
+      assert.deepEqual(JSON.parse((await read(position)).body), { marketId: LONG, ...expected[position] }, `position ${position}`);
+    }
+    for (const position of [horizon.position - 1, 0]) {
+      await assert.rejects(read(position), { code: 'history_removed', detail: `of position ${position}; the oldest that is kept is ${horizon.position}` });
+    }
+    await close();
   });
 
   it('wait for the read models, and say when those do not come', async () => {

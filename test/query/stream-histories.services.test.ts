@@ -17,6 +17,7 @@ import { testDatabase } from '../support/postgres.js';
 import { textsIn } from '../support/frames.js';
 import { appendOutcomes, logOf, projectTo, randomOutcomes } from '../support/projected.js';
 import { traderAddress } from '../support/random-commands.js';
+import { removeOnce, settledAfter } from '../support/removed-history.js';
 import { startShell } from '../support/shell.js';
 import { connectSocket } from '../support/socket-client.js';
 
@@ -58,16 +59,19 @@ describe('query: streams of random histories', () => {
     });
     after(() => drop());
 
-    const messages = async (wanted: Omit<Wanted, 'signal'>): Promise<string[]> => {
-      const hub = createHub({ log, onError: (error) => { throw error; } });
+    const messages = async (wanted: Omit<Wanted, 'signal'>, of = { log, db }): Promise<string[]> => {
+      const hub = createHub({ log: of.log, onError: (error) => { throw error; } });
       const texts: string[] = [];
       const reader = collector(texts);
-      const parts = catchUpParts({ hub, log, db });
-      const { first, deliveries, leave } = await beginAt(parts, { ...wanted, signal: ownSignal() }, reader);
-      if (first !== undefined) reader.take(first);
-      for await (const delivery of deliveries) reader.take(delivery);
-      leave();
-      await hub.close();
+      const parts = catchUpParts({ hub, ...of });
+      try {
+        const { first, deliveries, leave } = await beginAt(parts, { ...wanted, signal: ownSignal() }, reader);
+        if (first !== undefined) reader.take(first);
+        for await (const delivery of deliveries) reader.take(delivery);
+        leave();
+      } finally {
+        await hub.close();
+      }
       return texts;
     };
 
@@ -121,6 +125,25 @@ describe('query: streams of random histories', () => {
       }
       await streams.close();
       await shell.stop();
+    });
+
+    it('are the same after every position that is kept where old history is removed, and refused after earlier ones', async () => {
+      const settled = settledAfter(outcomes, 30);
+      const told = toldBy(settled, channels);
+      const { url } = await testDatabase();
+      const settledLog = await logOf(settled);
+      await projectTo(settled.length, { url, log: settledLog });
+      const of = { log: settledLog, db: await openReadModels({ url }) };
+      const { horizon } = await removeOnce({ url, log: of.log, keepMs: 15_000 });
+      assert.ok(horizon.position > LENGTH / 5, JSON.stringify(horizon));
+      if (seed === 1) assert.ok(horizon.fill > 10, 'hardly a fill goes');
+      assert.deepEqual(withoutMore(await messages({ channels, from: -1 }, of)), told);
+      await assert.rejects(messages({ channels, from: horizon.position - 1 }, of), { code: 'history_removed' });
+      for (let from = horizon.position; from < settled.length; from += SEEDS > 2 ? 1 : 3) {
+        const own = channels.filter((_, i) => (i + from) % 3 === 0);
+        assert.deepEqual(withoutMore(await messages({ channels: own, from }, of)), messagesAfter(told, from, namesOf(own)), `after ${from}`);
+      }
+      await of.db.close();
     });
 
     it('begin with the book that is read at the same position', async () => {

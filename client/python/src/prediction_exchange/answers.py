@@ -350,7 +350,7 @@ class ContractsByName(TypedDict):
     market: ChainContract
 
 
-KnownErrorCode = Literal['invalid_request', 'invalid_json', 'invalid_address', 'invalid_market_id', 'invalid_order_hash', 'invalid_chain_id', 'invalid_price', 'invalid_size', 'size_too_small', 'invalid_expiration', 'invalid_signature', 'invalid_permit', 'relay_invalid_body', 'relay_invalid_address', 'relay_invalid_signature', 'relay_unknown_chain', 'relay_wrong_signer', 'relay_deadline_too_far', 'relay_bond_permit_required', 'cancel_signature_required', 'signature_required', 'missing_token', 'invalid_token', 'insufficient_scope', 'invalid_cancel_signature', 'invalid_request_signature', 'not_order_owner', 'trader_suspended', 'other_site', 'relay_target_refused', 'not_found', 'unknown_market', 'unknown_order', 'unknown_chain', 'unknown_asset', 'not_recorded_yet', 'method_not_allowed', 'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'too_many_open_orders', 'too_late', 'not_filled', 'would_match', 'outdated_request', 'already_cancelled', 'not_reduced', 'already_filled', 'relay_in_vain', 'relay_cover_needed', 'relay_already_used', 'body_too_large', 'unsupported_media_type', 'expectation_failed', 'upgrade_required', 'insufficient_balance', 'insufficient_allowance', 'relay_contract_wallet', 'relay_would_revert', 'relay_owner_paused', 'relay_quota_used', 'too_many_streams', 'rate_limited', 'request_timeout', 'internal', 'trading_halted', 'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'not_caught_up', 'chain_unavailable', 'relay_unavailable', 'unavailable']
+KnownErrorCode = Literal['invalid_request', 'invalid_json', 'invalid_address', 'invalid_market_id', 'invalid_order_hash', 'invalid_chain_id', 'invalid_price', 'invalid_size', 'size_too_small', 'invalid_expiration', 'invalid_signature', 'invalid_permit', 'relay_invalid_body', 'relay_invalid_address', 'relay_invalid_signature', 'relay_unknown_chain', 'relay_wrong_signer', 'relay_deadline_too_far', 'relay_bond_permit_required', 'cancel_signature_required', 'signature_required', 'missing_token', 'invalid_token', 'insufficient_scope', 'invalid_cancel_signature', 'invalid_request_signature', 'not_order_owner', 'trader_suspended', 'other_site', 'relay_target_refused', 'not_found', 'unknown_market', 'unknown_order', 'unknown_chain', 'unknown_asset', 'not_recorded_yet', 'history_removed', 'method_not_allowed', 'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'too_many_open_orders', 'too_late', 'not_filled', 'would_match', 'outdated_request', 'already_cancelled', 'not_reduced', 'already_filled', 'relay_in_vain', 'relay_cover_needed', 'relay_already_used', 'body_too_large', 'unsupported_media_type', 'expectation_failed', 'upgrade_required', 'insufficient_balance', 'insufficient_allowance', 'relay_contract_wallet', 'relay_would_revert', 'relay_owner_paused', 'relay_quota_used', 'too_many_streams', 'rate_limited', 'request_timeout', 'internal', 'trading_halted', 'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'not_caught_up', 'chain_unavailable', 'relay_unavailable', 'unavailable']
 
 
 ErrorCode = Union[KnownErrorCode, str]
@@ -850,6 +850,9 @@ class OrderWithHistory(TypedDict):
     cancelReason: Union[str, None]
     #: What happened to the order, oldest first; at most the latest 1,000 fills.
     history: list[OrderHistoryEntry]
+    #: Only of an order that is older than the read models' history: fills that were settled before this log position
+    #: are not in `history`, but in `filledSize`, and in /api/v1/events.
+    historyFrom: NotRequired[int]
 
 
 class Orderbook(TypedDict):
