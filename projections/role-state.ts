@@ -8,6 +8,21 @@ const schema = field.answer('ProjectionReadiness', {
   lag: field.integer('Number of command outcomes that the read model does not include yet.'),
 });
 
+const historySchema = field.answer('KeptHistory', {
+  from: field.integer('What was over before this log position is removed from the read models.'),
+  removedRows: field.integer('Number of rows that this process has removed.'),
+});
+
+/** Where KEEP_HISTORY_DAYS is set, from the first round on. */
+export const historyState: StateTable<Static<typeof historySchema>> = {
+  shows: { part: 'history', single: true, schema: historySchema, description: 'How far back the read models go.' },
+  rows: [{
+    name: 'exchange_history_from_position', help: 'Log position before which the read models have removed what was over', value: ({ from }) => from,
+  }, {
+    name: 'exchange_history_removed_rows', help: 'Number of rows of old history that the process has removed since its start', value: ({ removedRows }) => removedRows,
+  }],
+};
+
 export const projectionState: StateTable<Static<typeof schema>> = {
   labels: { projection: ({ name }) => name },
   shows: { part: 'projections', schema, description: 'State of the projections role.' },

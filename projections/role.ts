@@ -6,7 +6,7 @@ import { failureOf, type Role } from '../engine/running-role.js';
 import { reading } from '../engine/state-table.js';
 import { orAborted } from '../engine/waiting.js';
 import { projections as readModels } from './catalogue.js';
-import { projectionState } from './role-state.js';
+import { historyState, projectionState } from './role-state.js';
 import type { ProjectionThread } from './thread/thread.js';
 
 export interface ProjectionsPorts {
@@ -32,7 +32,7 @@ export const projections: Role<ProjectionsPorts> = {
     };
     return {
       failed: failureOf(thread.ended), stop: () => thread.stop(),
-      state: [reading(projectionState, models)],
+      state: [reading(projectionState, models), reading(historyState, () => thread.history === undefined ? [] : [thread.history])],
     };
   },
 };

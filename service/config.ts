@@ -87,6 +87,8 @@ const settings = {
   EXPOSURE_CHECK: setting(flag, false, 'With CHAINS=dev: whether orders are checked against their traders\' balances and allowances. Without the check, fills that cannot be paid end as failed trades.'),
   CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Without a chains file: the chain id, which is part of the signing domain.'),
   CATALOGUE: setting(text(1_000), '', 'JSON file of the markets to open at start.', { shown: '(built in)' }),
+  KEEP_HISTORY_DAYS: setting<number | undefined>(integer(2, 36_500), undefined,
+    'For how many days the read models keep what is over: trades that are settled, orders that are closed, past books. The log keeps everything. Unset: for ever.', { shown: '(for ever)' }),
   SNAPSHOT_EVERY: setting(integer(1_000, 1_000_000_000), 200_000, 'Commands between two snapshots of the engine.'),
   PLANNED_HALTS: setting<readonly PlannedHalt[]>(plannedHalts, [],
     'Times at which the api role takes no orders, and which /api/v1/status shows: FROM/TO REASON in UTC, as 2026-12-01T10:00Z/2026-12-01T10:30Z new database; several separated by semicolons.',

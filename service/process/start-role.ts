@@ -39,9 +39,10 @@ export type StartedRole = RunningRole & Partial<ServingRole>;
 
 /** A role's code, Kafka's client and the price providers are loaded where a process has the role: each takes a part of a second. */
 const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<StartedRole>>> = {
-  async projections({ urls, logger, logLength, starting }) {
+  async projections({ config, urls, logger, logLength, starting }) {
     const { projections } = await import('../../projections/role.js');
-    const startThread = () => startProjectionThread({ logUrl: urls.log, url: urls.readModels }, reportTo(logger));
+    const { keepHistoryDays } = config;
+    const startThread = () => startProjectionThread({ logUrl: urls.log, url: urls.readModels, keepHistoryDays }, reportTo(logger));
     return projections.start({ startThread, logLength, starting });
   },
   async engine(parts) {

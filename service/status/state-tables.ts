@@ -6,7 +6,7 @@ import { feedState } from '../../command/feed/role-state.js';
 import { indexerState } from '../../command/indexer/role-state.js';
 import { laneState } from '../../command/lane/role-state.js';
 import { assetState, passedOverState, pricesState, priceSourceState, quickMarketsState } from '../../command/prices/role-state.js';
-import { projectionState } from '../../projections/role-state.js';
+import { historyState, projectionState } from '../../projections/role-state.js';
 import { readModelsState, streamsState } from '../../query/role-state.js';
 import { relayerState } from '../../command/relayer/role-state.js';
 import type { RoleName } from '../process/roles.js';
@@ -17,7 +17,7 @@ import { clockState, connectionsState, counted, databaseState, diskState, given 
 export const STATE_TABLES: Readonly<Record<'process' | RoleName, readonly StateTable<never>[]>> = {
   process: [clockState, databaseState, diskState, connectionsState],
   engine: [engineState],
-  projections: [projectionState],
+  projections: [projectionState, historyState],
   query: [readModelsState, streamsState],
   api: [queueState, recoveryState],
   feed: [feedState],

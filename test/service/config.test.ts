@@ -16,7 +16,7 @@ describe('service: configuration', () => {
     const config = parseConfig({});
     assert.deepEqual(config, {
       host: '127.0.0.1', port: 8080, dataDir: '.data', databaseUrl: '', logLevel: 'info', trustProxy: 0, cancelAuth: 'open', chains: 'dev',
-      chainPort: 8545, devDisputeWindowS: 7_200, exposureCheck: false, chainId: 31_337, catalogue: '', snapshotEvery: 200_000,
+      chainPort: 8545, devDisputeWindowS: 7_200, exposureCheck: false, chainId: 31_337, catalogue: '', snapshotEvery: 200_000, keepHistoryDays: undefined,
       plannedHalts: [], maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined,
       rateLimitOrders: 0, rateLimitReads: 0, quickAssets: ['BTC', 'ETH'], maxPriceStreamsPerAddress: 0,
       relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000,
