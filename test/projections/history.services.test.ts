@@ -4,6 +4,7 @@ import type { CommandOutcome } from '../../engine/records/codec.js';
 import { projections } from '../../projections/catalogue.js';
 import { DatabaseUnavailable, openSession, type OpenSession } from '../../projections/database.js';
 import { NO_HORIZON, writeHorizon, type Horizon } from '../../projections/history/horizon.js';
+import { removeHistory } from '../../projections/history/removal.js';
 import { stays, SWEEPS } from '../../projections/history/sweeps.js';
 import { tableNames } from '../../projections/projection.js';
 import { rebuild } from '../../projections/rebuild.js';
@@ -82,6 +83,26 @@ describe('projections: removal of old history', () => {
       assert.deepEqual(SWEPT.filter((table) => !touched.includes(table)), [], 'tables of which nothing went');
     });
   }
+
+  it('at the same time as a worker folds, round after round, by two processes', async () => {
+    const outcomes = settledAfter(randomOutcomes(12, 600), 40);
+    const keepMs = partOf(outcomes, 6);
+    const { url } = await exchangeDatabase();
+    const log = await logOf(outcomes);
+    const stop = new AbortController();
+    let rounds = 0;
+    const removals = [1, 2].map(() => removeHistory({
+      url, log, keepMs, signal: stop.signal, everyMs: 1, restMs: 0, rows: 30, onRound: () => { rounds += 1; },
+      report: (level, text) => { if (level !== 'info') throw new Error(text); },
+    }));
+    await projectTo(outcomes.length, { url, log, limits: { outcomes: 20, events: 1_000 } });
+    stop.abort();
+    await Promise.all(removals);
+    assert.ok(rounds > 2, `only ${rounds} rounds`);
+    const { horizon } = await removeOnce({ url, log, keepMs });
+    const removed = await staying(url);
+    assert.deepEqual([removed.rows, Object.values(removed.others).filter((rows) => rows > 0)], [(await whole(outcomes, horizon)).rows, []]);
+  });
 
   it('goes on where a round was cut off, at any statement', async () => {
     const outcomes = settledAfter(randomOutcomes(9, 500), 40);

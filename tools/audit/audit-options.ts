@@ -37,6 +37,8 @@ export interface AuditEnd {
   readonly chains: readonly ChainAudit[];
   readonly tails: ReadonlyMap<number, ChainTail>;
   readonly rows: number;
+  /** What was over before this position is not compared, since the read models do not keep it; 0: they keep everything. */
+  readonly historyFrom: number;
   readonly difference: Difference | undefined;
   readonly resumedAt: number;
 }

@@ -131,7 +131,7 @@ interface Auditing {
 }
 
 /** The replay, then what is left of the chains, then the read models: each only while nothing differs. */
-async function toTheEnd(auditing: Auditing): Promise<Pick<AuditEnd, 'difference' | 'tails' | 'rows'>> {
+async function toTheEnd(auditing: Auditing): Promise<Pick<AuditEnd, 'difference' | 'tails' | 'rows' | 'historyFrom'>> {
   const { options: { source, databaseUrl } } = auditing;
   let live: LiveReadModels | undefined;
   const tails = new Map<number, ChainTail>();
@@ -144,7 +144,7 @@ async function toTheEnd(auditing: Auditing): Promise<Pick<AuditEnd, 'difference'
     }
     difference ??= await finishChains(auditing, tails);
     if (difference === undefined && live !== undefined) ({ rows, difference } = await compareReadModels(live, auditing));
-    return { difference, tails, rows };
+    return { difference, tails, rows, historyFrom: live?.horizon.position ?? 0 };
   } finally {
     await live?.close();
   }

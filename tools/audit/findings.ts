@@ -48,13 +48,14 @@ function unmade({ source, threads, rpcs, databaseUrl }: AuditOptions): { readonl
   return { notMade, partly };
 }
 
-function notesOf({ source }: AuditOptions, { replay: { counts }, chains, tails, difference }: AuditEnd): string[] {
+function notesOf({ source }: AuditOptions, { replay: { counts }, chains, tails, difference, historyFrom }: AuditEnd): string[] {
   const open = counts.matchedFills - counts.settledFills - counts.failedFills;
   const notes = [
     ...open > 0 ? [`${open} of ${counts.matchedFills} fills were matched and neither settled nor failed at the audited end`] : [],
     ...counts.unsignedCancels > 0 ? [`${counts.unsignedCancels} cancels have no signature: the exchange lets anybody cancel (cancelAuth open)`] : [],
     ...counts.relays > 0 ? [`signatures of ${counts.relays} relayed actions were not checked: the history has the digests of what was signed, the chain the signatures`] : [],
     ...counts.permits > 0 ? [`${counts.permits} permits sent with orders were not checked: the stablecoin checks them, and a wrong one has no effect`] : [],
+    ...historyFrom > 0 ? [`the read models keep no history from before position ${historyFrom}: of what was over by then, nothing was compared`] : [],
     ...source.length === undefined && difference === undefined ? ['the file does not say how many records there are: records may be missing at its end'] : [],
   ];
   for (const { chainId, counts: { passedOver, passedOverFills, alerts } } of chains) {
