@@ -15,6 +15,9 @@ const orderGoes = (order: string) => `${order}.closed_position < ${POSITION} and
   and not exists (select from trades where maker_number = ${order}.number and trades.number >= ${FILL})
   and not exists (select from trades where taker_number = ${order}.number and trades.number >= ${FILL})`;
 
+/** SQL: whether all of a transaction's fills go. */
+const allGo = (fills: string) => `not exists (select from unnest(${fills}) fill where fill >= ${FILL})`;
+
 /** SQL: the position before which a book's history goes: that of the whole book from which the book at the horizon is made. */
 const wholeBook = (book: string) => `(
   select whole.position from level_history whole where whole.book = ${book} and whole.levels is not null and whole.position <= ${POSITION}
@@ -35,7 +38,7 @@ const MINUTE = '(select at_ms / 60000 from history_horizon)';
 const GOES: Readonly<Record<string, string>> = {
   trades: `t.number < ${FILL}`,
   failed_trades: `t.number < ${FILL}`,
-  submissions: `t.fill < ${FILL}`,
+  submissions: `t.position < ${POSITION} and ${allGo('t.fills')}`,
   unannounced_settlements: `t.fill < ${FILL}`,
   trade_messages: `t.position < ${POSITION}`,
   minute_volumes: `t.minute < ${MINUTE}`,
@@ -121,14 +124,15 @@ const MARKET_MESSAGES = byNumber('market_messages', `
   )
   select count(*), count(*), max(position) from old`);
 
-/** A submission may come after its fill has gone, so they are looked for by fill; the index is made by `prepareSweeps`. */
+/** Of transactions; the index is made by `prepareSweeps`. */
 const SUBMISSIONS = byNumber('submissions', `
   with old as materialized (
-    select tx_hash, fill from submissions where fill >= $1::bigint and fill < ${FILL} order by fill limit $2::integer
+    select tx_hash, position, fills from submissions where position > $1::bigint and position < ${POSITION} order by position limit $2::integer
   ), gone as (
-    delete from submissions using old where submissions.tx_hash = old.tx_hash and submissions.fill = old.fill
+    delete from submissions using old where submissions.tx_hash = old.tx_hash and submissions.position = old.position and ${allGo('old.fills')}
+    returning submissions.position
   )
-  select count(*), count(*), max(fill) from old`);
+  select (select count(*) from gone), count(*), max(position) from old`);
 
 interface Grouped {
   readonly table: string;
@@ -190,12 +194,12 @@ export const SWEEPS: readonly TableSweep[] = [
 ];
 
 /**
- * SQL: makes the index by which submissions are found. Only where history is removed: every fill would pay for it. Writers wait meanwhile, which is
- * once, and after each rebuild of the trades.
+ * SQL: makes the index by which submissions are found. Only where history is removed: every settlement would pay for it. Writers wait meanwhile,
+ * which is once, and after each rebuild of the trades.
  */
 export const prepareSweeps = `
 do $$ begin
-  if to_regclass('submissions_by_fill') is null then
-    create index submissions_by_fill on submissions (fill);
+  if to_regclass('submissions_by_position') is null then
+    create index submissions_by_position on submissions (position);
   end if;
 end $$`;

@@ -80,7 +80,7 @@ const ORDER = jsonObject(`
 /** An order that is older than the horizon says so: its fills of before are not in its history. */
 const withHistory = answering('order', ['orders', 'trades'], `(
   select coalesce(left(whole, -1) || ',"historyFrom":' || (
-    select ${HORIZON} from orders where order_hash = $1 and number < ${HORIZON}) || '}', whole) from (select ${ORDER} as whole) answer)`);
+    select ${HORIZON} from (${byHash}) old where number < ${HORIZON}) || '}', whole) from (select ${ORDER} as whole) answer)`);
 
 /**
  * An order with all its fields and its `history`: `accepted`, `fill`, `fill_failed`, `reduced` and, once the order is
