@@ -16,6 +16,8 @@ const history: Event[][] = [
   [each.OrderReduced],
   [{ ...each.OrderAccepted, orderHash: `0x${'02'.padStart(64, '0')}`, orderNumber: 2, side: 1, trader: subject.bob }, each.FillMatched],
   [each.SettlementSubmitted], [{ ...each.FillMatched, fill: 77, size: '1' }], [{ ...each.FillFailed, fill: 77, size: '1' }],
+  // As many messages as a block of their positions has.
+  ...Array.from({ length: 16 }, (_, n): Event[] => [{ ...each.FillMatched, fill: 78 + n, size: '1' }]),
   Array.from({ length: 16 }, (_, n): Event => ({ ...each.OrderRested, price: 1_000 + n })),
   [each.SharesTransferred], [each.PositionRedeemed], [each.ResolutionProposed],
   [each.RelayRequested], [each.PriceRecorded],
