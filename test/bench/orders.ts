@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startEmbeddedPostgres } from '../../stack/embedded-postgres.js';
+import { startEventStoreProcess } from '../support/eventstore-process.js';
 import { perUnit, type Figures } from './compare/figures.js';
 import { startMeasured, type MeasuredService } from './compare/measured-service.js';
 import { HERE } from './compare/revision.js';
@@ -48,9 +49,13 @@ export async function ordersBench(): Promise<BenchLine[]> {
     const [half, fifth] = [await turnOf(service, signed, { ratePerS: rate / 2 }), await turnOf(service, signed, { ratePerS: rate / 5 })];
     const lagS = await lagAfterLoad(service, signed);
     const pinned = await pinnedRates(service, signed);
+    const stores = await onBothStores(service, signed);
     return [...rateLines(turns), ...costLines('at full load', turns.full, 200), ...latencyLines({ half, fifth }), ...costLines('at half load', [half], 280), {
       name: 'signed orders, the service on one core, load generator and Postgres on the other', ...medianOf(pinned), unit: 'orders/s',
       peer: { name: 'both on both cores', figure: rate }, target: {},
+    }, {
+      name: 'signed orders with the log in EventStoreDB (the test server)', ...medianOf(stores.eventStore), unit: 'orders/s',
+      peer: { name: 'with the log in Postgres, in turns', figure: medianOf(stores.postgres).figure }, target: { ratioAtLeast: 0.8 },
     }, { name: 'read models behind after the load stops', figure: lagS, unit: 's', target: { atMost: 2 } }];
   } finally {
     await service.remove();
@@ -118,6 +123,30 @@ async function pinnedRates(service: MeasuredService, signed: Signed): Promise<nu
     return rates;
   } finally {
     for (const pid of [service.child.pid!, service.postmaster, process.pid]) await pinTo(undefined, pid);
+  }
+}
+
+/** Rates of a service with its log in EventStoreDB, and of the one with its log in Postgres. */
+async function onBothStores(service: MeasuredService, signed: Signed): Promise<Readonly<Record<'eventStore' | 'postgres', number[]>>> {
+  const server = await startEventStoreProcess();
+  try {
+    const other = await startMeasured(HERE, { environment: { CHAINS: 'none', LOG_URL: server.url } });
+    try {
+      const { orders } = await orderSigner(other.url);
+      let seed = 0;
+      const otherSigned: Signed = (count) => orders(count, ++seed);
+      await warmUp(other, otherSigned);
+      const rates = { eventStore: [] as number[], postgres: [] as number[] };
+      for (let turn = 0; turn < TURNS; turn++) {
+        rates.eventStore.push((await turnOf(other, otherSigned)).load.ratePerS);
+        rates.postgres.push((await turnOf(service, signed)).load.ratePerS);
+      }
+      return rates;
+    } finally {
+      await other.remove();
+    }
+  } finally {
+    await server.close();
   }
 }
 
