@@ -112,17 +112,18 @@ async function inTurns(service: MeasuredService, signed: Signed, domain: string)
   }
 }
 
-/** The service alone on a core: its own limit. The load generator is started by this process, and has its core. */
+/** The service alone on a core: its own limit. Each process takes those that it has started along: this one the load generator. */
 async function pinnedRates(service: MeasuredService, signed: Signed): Promise<number[]> {
   const [own, others] = [1, 0];
+  await pinTo(others, process.pid);
   await pinTo(own, service.child.pid!);
-  for (const pid of [service.postmaster, process.pid]) await pinTo(others, pid);
+  await pinTo(others, service.postmaster);
   try {
     const rates: number[] = [];
     for (let turn = 0; turn < TURNS; turn++) rates.push((await turnOf(service, signed)).load.ratePerS);
     return rates;
   } finally {
-    for (const pid of [service.child.pid!, service.postmaster, process.pid]) await pinTo(undefined, pid);
+    for (const pid of [process.pid, service.child.pid!, service.postmaster]) await pinTo(undefined, pid);
   }
 }
 
