@@ -5,7 +5,7 @@
 import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Restored } from './snapshot-state.js';
-import { takeSnapshot } from './snapshot.js';
+import { decodeSnapshot } from './snapshot.js';
 
 const NAME = /^snapshot-(\d{16})\.bin$/;
 const UNFINISHED = /^snapshot-.*\.new$/;
@@ -64,7 +64,7 @@ export async function loadSnapshot(
   for (const name of await snapshotNames(directory)) {
     // Another process may have just deleted the file.
     const data = await readFile(join(directory, name)).catch(() => undefined);
-    const restored = data === undefined ? undefined : takeSnapshot(data);
+    const restored = data === undefined ? undefined : decodeSnapshot(data);
     if (restored !== undefined && await accept(restored)) return restored;
   }
   return undefined;

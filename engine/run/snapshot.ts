@@ -8,16 +8,11 @@ export function encodeSnapshot(engine: Engine): Buffer {
   return joinParts(LAYOUT, partsOf(engine));
 }
 
-/** The state in a snapshot's bytes; undefined when the bytes are damaged or have another layout or other rules. */
-export function decodeSnapshot(data: Buffer): Restored | undefined {
-  return takeSnapshot(Buffer.from(data));
-}
-
 /**
- * Like decodeSnapshot, for bytes that nobody else uses: the state changes them from then on. Copies of millions of
- * orders would take memory, and V8 collects garbage again and again while it is allocated.
+ * The state in a snapshot's bytes; undefined when the bytes are damaged or have another layout or other rules. The state takes the bytes over and
+ * changes them: copies of millions of orders would take memory, and V8 collects garbage again and again while it is allocated.
  */
-export function takeSnapshot(data: Buffer): Restored | undefined {
+export function decodeSnapshot(data: Buffer): Restored | undefined {
   const parts = readParts(LAYOUT, data);
   return parts === undefined ? undefined : restoreParts(parts);
 }

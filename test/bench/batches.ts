@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { MAX_BATCH_ORDERS } from '../../command/orders/place-orders.js';
 import { startService } from '../support/service-process.js';
 import type { BenchLine } from './line.js';
-import { medianOf } from './median.js';
+import { median } from './median.js';
 import { buildRequest } from './load.js';
 import { CONNECTIONS, get, load, orderSigner } from './order-load.js';
 
@@ -34,7 +34,7 @@ export async function batchesBench(): Promise<BenchLine[]> {
     }
     return [{
       name: `signed orders in batches of ${MAX_BATCH_ORDERS}, HTTP to durable to answered, ${CONNECTIONS} connections, median of ${TURNS} turns`,
-      figure: medianOf(batches).figure, unit: 'orders/s', peer: { name: 'single orders', figure: medianOf(singles).figure }, target: { ratioAtLeast: 1.6 },
+      figure: median(batches), unit: 'orders/s', peer: { name: 'single orders', figure: median(singles) }, target: { ratioAtLeast: 1.6 },
     }];
   } finally {
     await service.kill();

@@ -17,6 +17,7 @@ import type { Engine } from '../../engine/run/stepping.js';
 import { runSql } from '../support/sql.js';
 import { until } from '../support/until.js';
 import { cancelOf, crossingOrder, marketCommands, restingOrder } from './growth-commands.js';
+import { median } from './median.js';
 
 export interface SizeTask {
   readonly markets: number;
@@ -195,8 +196,4 @@ async function longestStopsMs(log: Log, { folder, next, snapshots, url }: Stops)
   stop.abort();
   await replica.done;
   return longest;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? NaN;
 }

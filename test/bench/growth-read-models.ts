@@ -2,7 +2,6 @@
  * What the read models cost as they grow: folding the same outcomes into empty tables and into tables that have millions of trades, finding an order
  * by its hash among them, and the bytes that a trade takes.
  */
-import { readFile } from 'node:fs/promises';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { soleRow } from '../../engine/log/postgres/connection.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
@@ -16,11 +15,13 @@ import { appendAll } from '../support/log-records.js';
 import { urlOf } from '../support/postgres.js';
 import { outcomeRecord } from '../support/projected.js';
 import { runSql } from '../support/sql.js';
+import { scheduled } from './compare/usage.js';
 import type { Curve } from './curve.js';
 import type { BenchLine } from './line.js';
+import { median } from './median.js';
 import { marketOf, outcomeHistory, settledTrades, timeOf, traderOf, type Before } from './outcome-history.js';
 
-/** At 2 kB each, ten million take 20 GB; a hundred million would take 200, and an hour. */
+/** At 1.2 kB each, ten million take 12 GB; a hundred million would take 120, and an hour. */
 const SIZES = [100_000, 1_000_000, 10_000_000] as const;
 const CROWD = { markets: 100, traders: 2_000 };
 const STRETCH = 4_000;
@@ -168,7 +169,7 @@ async function costsInTurns(cluster: string, sides: readonly { readonly database
 /** What a session has used so far, with the time of now; the WAL is the cluster's. */
 async function usageOf(cluster: string, pid: number): Promise<Cost> {
   const { wal } = soleRow(await runSql<{ wal: string }>(cluster, `select pg_current_wal_insert_lsn() - '0/0' as wal`));
-  const processorNs = Number((await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ')[0]);
+  const processorNs = (await scheduled(`/proc/${pid}`))?.ranNs ?? NaN;
   return { processorUs: processorNs / 1e3, us: performance.now() * 1e3, walBytes: Number(wal) };
 }
 
@@ -263,10 +264,6 @@ async function bytesOf(database: string): Promise<Bytes> {
   const { table, index } = soleRow(await runSql<{ table: string; index: string }>(database, `
     select sum(pg_table_size(name::regclass)) as table, sum(pg_indexes_size(name::regclass)) as index from unnest($1::text[]) name`, [tables]));
   return { tables: Number(table), indexes: Number(index) };
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? NaN;
 }
 
 /** What each trade of the second half of a history adds. */

@@ -8,7 +8,7 @@ import { placeOrder } from '../../command/orders/place-order.js';
 import { createApp } from '../../service/http/app.js';
 import { TIMEOUTS, createServer } from '../../service/http/server.js';
 import type { BenchLine } from './line.js';
-import { medianOf } from './median.js';
+import { median } from './median.js';
 import { buildRequest, runLoadInChild } from './load.js';
 
 const ANSWER = JSON.stringify({ orderHash: `0x${'ab'.repeat(32)}`, status: 'accepted', matches: 0, timestamp: 1_800_000_000 });
@@ -31,7 +31,7 @@ export async function benchHttp(count = 50_000): Promise<BenchLine[]> {
     rates.service.push(await measure(serviceServer(), count));
     rates.plain.push(await measure(plainServer(), Math.ceil(count / 5)));
   }
-  const [bare, service, plain] = [medianOf(rates.bare).figure, medianOf(rates.service).figure, medianOf(rates.plain).figure];
+  const [bare, service, plain] = [median(rates.bare), median(rates.service), median(rates.plain)];
   const name = 'http, empty order route: requests a second of processor time';
   return [
     { name, figure: service, unit: '1/s', peer: { name: 'bare node:http', figure: bare }, target: {} },

@@ -10,7 +10,7 @@ import { appendAll } from '../support/log-records.js';
 import { runSql } from '../support/sql.js';
 import { logOf, outcomeRecord } from '../support/projected.js';
 import type { BenchLine } from './line.js';
-import { medianOf } from './median.js';
+import { median } from './median.js';
 import { outcomeHistory } from './outcome-history.js';
 
 const LENGTH = 100_000;
@@ -48,8 +48,8 @@ export async function projectionsBench(url: string): Promise<BenchLine[]> {
   const warm = seconds.slice(1);
   return [{
     name: 'projections: outcomes a second, 40 % orders that rest, 25 % that cross, 20 % settled fills, 15 % cancels',
-    figure: STRETCH / medianOf(warm.map(({ folded }) => folded)).figure, unit: 'outcomes/s',
-    peer: { name: 'the same rows by the same SQL with its values ready', figure: STRETCH / medianOf(warm.map((turn) => turn.bare)).figure },
+    figure: STRETCH / median(warm.map(({ folded }) => folded)), unit: 'outcomes/s',
+    peer: { name: 'the same rows by the same SQL with its values ready', figure: STRETCH / median(warm.map((turn) => turn.bare)) },
     target: { ratioAtLeast: 0.8 },
   }];
 }

@@ -1,4 +1,5 @@
 /** Rates of contestants that take turns, so that the machine's moods meet all of them. */
+import { median } from './median.js';
 
 const ROUND_MS = 400;
 const ROUNDS = 5;
@@ -8,7 +9,6 @@ export async function takingTurns<Name extends string>(contestants: Readonly<Rec
   const names = Object.keys(contestants) as Name[];
   const rates = new Map<Name, number[]>(names.map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round++) for (const name of names) rates.get(name)!.push(await contestants[name]());
-  const median = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
   return Object.fromEntries(names.map((name) => [name, median(rates.get(name)!)])) as Record<Name, number>;
 }
 

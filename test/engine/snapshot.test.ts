@@ -28,7 +28,7 @@ describe('engine snapshots', () => {
     const commands = history(13, crowd, 2_000);
     const bytes = encodeSnapshot(replay(createEngine(), commands.slice(0, 1_000)));
     const before = Buffer.from(bytes);
-    const restored = decodeSnapshot(bytes)!;
+    const restored = decodeSnapshot(Buffer.from(bytes))!;
     replay(createEngine(restored.state, restored.digest), commands.slice(1_000));
     ok(bytes.equals(before));
   });

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { formatDigest } from '../../engine/records/codec.js';
 import type { Engine } from '../../engine/run/stepping.js';
 import type { Restored } from '../../engine/run/snapshot-state.js';
-import { encodeSnapshot, takeSnapshot } from '../../engine/run/snapshot.js';
+import { decodeSnapshot, encodeSnapshot } from '../../engine/run/snapshot.js';
 import { viewOf } from '../../engine/run/view.js';
 import { replaceDurably } from '../../service/machine/durable-files.js';
 import type { ChainProgress } from './chain/chain-audit.js';
@@ -69,7 +69,7 @@ export async function loadCheckpoint(path: string, scope: string): Promise<(Audi
   if (body.toString('utf8', 0, formatEnd) !== FORMAT) return refuse('another version of this program wrote it');
   const head = JSON.parse(body.toString('utf8', formatEnd + 1, headEnd)) as AuditCheckpoint;
   if (head.scope !== scope) return refuse('it belongs to an audit with other checks, or of an exchange with other contracts or signing domains');
-  const restored = takeSnapshot(Buffer.from(body.subarray(headEnd + 1)));
+  const restored = decodeSnapshot(Buffer.from(body.subarray(headEnd + 1)));
   if (restored === undefined) return refuse('a version of this program with other rules wrote it');
   return { ...head, restored };
 }

@@ -87,13 +87,13 @@ function statOf(stat: string): { readonly parent: number; readonly childrenTicks
   return { parent: fields[1]!, childrenTicks: fields[13]! + fields[14]! };
 }
 
-interface Scheduled {
+export interface Scheduled {
   readonly ranNs: number;
   readonly waitedNs: number;
 }
 
-/** Of a thread; of a process its main thread. */
-async function scheduled(place: string): Promise<Scheduled | undefined> {
+/** Of a thread by its folder in /proc, of a process its main thread; undefined when it has ended. */
+export async function scheduled(place: string): Promise<Scheduled | undefined> {
   const text = await readFile(`${place}/schedstat`, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   const [ranNs, waitedNs] = text.split(' ').map(Number) as [number, number];
