@@ -163,8 +163,8 @@ describe('quick markets whose price sources fail', function () {
     for (const wallet of [alice, bob]) {
       const had = await node.usdcOf(wallet);
       await client.relayed('ctf-redemption', await client.bodies.redemption(wallet, { conditionId: marketId }));
-      await caughtUp(exchange, node);
-      assert.equal(await node.usdcOf(wallet) - had, BigInt(5 * ONE));
+      // The relayer may answer before its transaction is in a block.
+      await eventually('half of the shares is paid', async () => await node.usdcOf(wallet) === had + BigInt(5 * ONE) || undefined);
     }
   });
 });
