@@ -8,6 +8,8 @@ import { BrokenSequence, LogUnavailable, RecordsLost, type LogRecord, type NewRe
 
 const WINDOW_RECORDS = 10_000;
 const WINDOW_BYTES = 16 * 1024 * 1024;
+/** Fewer records are not worth asking the followers for. */
+const SMALL_WINDOW = 64;
 
 /** The most records per batch of a follower. */
 export const PAGE_RECORDS = 5_000;
@@ -47,7 +49,8 @@ export interface TailOptions {
 }
 
 export function createTail({ stream, length: initialLength, pollMs, failure }: TailOptions): Tail {
-  const window = createWindow();
+  const followers = new Set<Follower>();
+  const window = createWindow(followers);
   const bell = createBell();
   const known = createKnown({ stream, length: initialLength, failure });
   let checks = 0;
@@ -58,11 +61,21 @@ export function createTail({ stream, length: initialLength, pollMs, failure }: T
   };
 
   async function* follow(from: number, ended: AbortSignal, read: ReadPage): AsyncGenerator<readonly LogRecord[]> {
-    const signal = AbortSignal.any([ended, failure.signal]);
-    let next = from;
+    const follower = { next: from };
+    followers.add(follower);
+    try {
+      yield* batches(follower, AbortSignal.any([ended, failure.signal]), read);
+    } finally {
+      followers.delete(follower);
+    }
+    if (!ended.aborted) failure.signal.throwIfAborted();
+  }
+
+  async function* batches(follower: Follower, signal: AbortSignal, read: ReadPage): AsyncGenerator<readonly LogRecord[]> {
     let previous: string | undefined;
     let checked = -1;
     while (!signal.aborted) {
+      const { next } = follower;
       const rungBefore = bell.rung();
       let batch = window.from(next);
       if (batch.length === 0 && (known.length() > next || checked !== checks)) {
@@ -80,12 +93,11 @@ export function createTail({ stream, length: initialLength, pollMs, failure }: T
         continue;
       }
       if (oldest.position !== next) throw new BrokenSequence(stream, next, oldest.position);
-      next += batch.length;
+      follower.next += batch.length;
       previous = batch.at(-1)?.id;
       // The consumer may have left during the read.
       if (!signal.aborted) yield batch;
     }
-    if (!ended.aborted) failure.signal.throwIfAborted();
   }
 
   return {
@@ -113,12 +125,35 @@ export function createTail({ stream, length: initialLength, pollMs, failure }: T
   };
 }
 
-/** The newest records, contiguous; bounded in number and bytes. */
-function createWindow() {
+interface Follower {
+  /** The position of its next record. */
+  next: number;
+}
+
+/**
+ * The newest records, contiguous; bounded in number and bytes. What every follower has had leaves it soon, so that records die young: the
+ * old ones were the most of what V8 had to collect of its old generation.
+ */
+function createWindow(followers: Iterable<Follower>) {
   let records: LogRecord[] = [];
   /** The position of the first record, or of the next one while the window is empty. */
   let start = 0;
   let bytes = 0;
+  let lookAt = SMALL_WINDOW;
+
+  function drop(count: number): void {
+    for (const { data } of records.slice(0, count)) bytes -= data.length;
+    records = records.slice(count);
+    start += count;
+  }
+
+  /** As many as are left have to come before the next look, so that many followers cost each record little. */
+  function dropRead(): void {
+    let needed = start + records.length;
+    for (const { next } of followers) needed = Math.min(needed, next);
+    drop(Math.max(0, needed - start));
+    lookAt = Math.max(SMALL_WINDOW, 2 * records.length);
+  }
 
   return {
     /** What the window has already is passed over. After a gap it begins anew. */
@@ -133,16 +168,16 @@ function createWindow() {
         records.push({ position: start + records.length, id, data });
         bytes += data.length;
       });
+      if (records.length >= lookAt) dropRead();
       if (records.length <= WINDOW_RECORDS && bytes <= WINDOW_BYTES) return;
       // Drops to half, so that the array is not copied at every append.
-      let dropped = 0;
+      let [dropped, left] = [0, bytes];
       for (const { data } of records) {
-        if (records.length - dropped <= WINDOW_RECORDS / 2 && bytes <= WINDOW_BYTES / 2) break;
-        bytes -= data.length;
+        if (records.length - dropped <= WINDOW_RECORDS / 2 && left <= WINDOW_BYTES / 2) break;
+        left -= data.length;
         dropped += 1;
       }
-      records = records.slice(dropped);
-      start += dropped;
+      drop(dropped);
     },
     /** The records from the position on; empty when the window does not have the position. */
     from(position: number): readonly LogRecord[] {

@@ -101,7 +101,10 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
       outcomes.publish(step, id);
       for (const listener of listeners) listener(step);
     },
-    batchDone: () => { catchUp.look(); },
+    batchDone() {
+      outcomes.batchDone();
+      catchUp.look();
+    },
   }), {
     stopped: options.signal, failure: failing.signal,
     ended(reason, hasFailed) {
@@ -238,14 +241,19 @@ async function compare(log: Log, { position, digest: computed }: Step): Promise<
   if (recorded !== computed) throw new HistoryDiffers({ position, recorded, computed });
 }
 
-/** How many of the latest outcomes are kept in memory; a power of two. */
-const KEPT = 4_096;
+/**
+ * At least so many of the latest outcomes are kept in memory, and those of the newest batch: who wrote a command may ask after its batch was
+ * decided. Not many more, so that they die young.
+ */
+const KEPT = 256;
 
 export interface CommandOutcomes {
   /** Outcomes before this position are in the log; outcomes from this position on are published. */
   begin(position: number): void;
   /** `id`: that of the command's record. */
   publish(step: Step, id: string): void;
+  /** What was published until now may be forgotten, but for the latest. */
+  batchDone(): void;
   /**
    * The outcome of the command at a position: now, or as soon as the engine has computed it. With `id`, only if the
    * command's record has that id. Rejects with RecordsLost when another one is at the position, when the engine has
@@ -267,9 +275,7 @@ interface Waiter {
 
 /** `lost` is called when a position has another command than the one that was written there. */
 export function createCommandOutcomes(log: Log, lost: (error: Error) => void = () => undefined): CommandOutcomes {
-  const recent = new Array<Step | undefined>(KEPT);
-  /** The ids of the records of `recent`. */
-  const ids = new Array<string | undefined>(KEPT);
+  let [before, latest] = [createRun(0), createRun(0)];
   const waiting = new BriefMap<number, Waiter[]>();
   let closed: { readonly reason: Error; readonly hasFailed: boolean } | undefined;
   let next = 0;
@@ -285,25 +291,28 @@ export function createCommandOutcomes(log: Log, lost: (error: Error) => void = (
   };
   return {
     begin(position) {
+      latest = createRun(position);
       next = position;
     },
-    publish(step, recordId) {
-      recent[step.position % KEPT] = step;
-      ids[step.position % KEPT] = recordId;
-      next = step.position + 1;
-      const waiters = waiting.take(step.position);
+    publish({ position, outcome }, recordId) {
+      latest.add({ outcome, recordId });
+      next = position + 1;
+      const waiters = waiting.take(position);
       if (waiters === undefined) return;
       for (const { id, resolve, reject } of waiters) {
-        if (id === undefined || id === recordId) resolve(step.outcome);
-        else reject(otherCommand(step.position));
+        if (id === undefined || id === recordId) resolve(outcome);
+        else reject(otherCommand(position));
       }
+    },
+    batchDone() {
+      if (latest.length() >= KEPT) [before, latest] = [latest, createRun(next)];
     },
     outcomeOf(position, id) {
       if (closed?.hasFailed === true) return Promise.reject(closed.reason);
-      const step = recent[position % KEPT];
-      if (step?.position === position) {
-        return id === undefined || id === ids[position % KEPT]
-          ? Promise.resolve(step.outcome)
+      const published = latest.at(position) ?? before.at(position);
+      if (published !== undefined) {
+        return id === undefined || id === published.recordId
+          ? Promise.resolve(published.outcome)
           : Promise.reject(otherCommand(position));
       }
       if (position < next) return oldOutcome(position, id);
@@ -318,6 +327,21 @@ export function createCommandOutcomes(log: Log, lost: (error: Error) => void = (
       closed ??= { reason, hasFailed };
       for (const waiters of waiting.takeAll()) for (const { reject } of waiters) reject(reason);
     },
+  };
+}
+
+interface Published {
+  readonly outcome: CommandOutcome;
+  readonly recordId: string;
+}
+
+/** Outcomes that follow each other, from a position on. */
+function createRun(first: number) {
+  const published: Published[] = [];
+  return {
+    length: () => published.length,
+    at: (position: number) => published[position - first],
+    add(each: Published): void { published.push(each); },
   };
 }
 
