@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { NODE_ARGUMENTS } from '../../service/process/node-arguments.js';
 import type { Curve } from './curve.js';
 import type { Grown, GrowthTask, Measured } from './growth-process.js';
 import type { BenchLine } from './line.js';
@@ -50,7 +51,7 @@ async function pointsOf(markets: number, { folder, url }: { readonly folder: str
 }
 
 /** As `npm start` runs: a young generation of 32 MB from the start. The heap has its default limit. */
-const EXEC_ARGV = ['--enable-source-maps', '--expose-gc', '--min-semi-space-size=32', '--max-semi-space-size=32'];
+const EXEC_ARGV = [...NODE_ARGUMENTS, '--expose-gc'];
 
 function inProcess<Result>(task: GrowthTask): Promise<Result> {
   const child = fork(fileURLToPath(new URL('./growth-process.js', import.meta.url)), { serialization: 'advanced', execArgv: EXEC_ARGV });

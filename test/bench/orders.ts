@@ -13,6 +13,7 @@ import { startEventStoreProcess } from '../support/eventstore-process.js';
 import { perUnit, type Figures } from './compare/figures.js';
 import { startMeasured, type MeasuredService } from './compare/measured-service.js';
 import { HERE } from './compare/revision.js';
+import { useWal } from './compare/used-wal.js';
 import { pinTo } from './cores.js';
 import type { BenchLine } from './line.js';
 import type { LoadResult } from './load.js';
@@ -46,11 +47,15 @@ export async function ordersBench(): Promise<BenchLine[]> {
     await warmUp(service, signed);
     const turns = await inTurns(service, signed, JSON.stringify(domain));
     const rate = medianOf(turns.full.map((turn) => turn.load.ratePerS)).figure;
-    const [half, fifth] = [await turnOf(service, signed, { ratePerS: rate / 2 }), await turnOf(service, signed, { ratePerS: rate / 5 })];
+    const [half, fifth]: [Turn[], Turn[]] = [[], []];
+    for (let turn = 0; turn < TURNS; turn++) {
+      half.push(await turnOf(service, signed, { ratePerS: rate / 2 }));
+      fifth.push(await turnOf(service, signed, { ratePerS: rate / 5 }));
+    }
     const lagS = await lagAfterLoad(service, signed);
     const pinned = await pinnedRates(service, signed);
     const stores = await onBothStores(service, signed);
-    return [...rateLines(turns), ...costLines('at full load', turns.full, 200), ...latencyLines({ half, fifth }), ...costLines('at half load', [half], 280), {
+    return [...rateLines(turns), ...costLines('at full load', turns.full, 200), ...latencyLines({ half, fifth }), ...costLines('at half load', half, 280), {
       name: 'signed orders, the service on one core, load generator and Postgres on the other', ...medianOf(pinned), unit: 'orders/s',
       peer: { name: 'both on both cores', figure: rate }, target: {},
     }, {
@@ -92,6 +97,7 @@ async function inTurns(service: MeasuredService, signed: Signed, domain: string)
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
   await chmod(directory, 0o755);
   const database = await startEmbeddedPostgres({ directory: join(directory, 'naive'), log: () => undefined });
+  await useWal(database.url);
   const floorServer = await startServer('intake-server.js', [domain]);
   const naiveServer = await startServer('naive-server.js', [database.url, domain]);
   try {
@@ -159,14 +165,16 @@ function rateLines({ full, floor, naive }: Turns): BenchLine[] {
   ];
 }
 
-function latencyLines({ half, fifth }: Readonly<Record<'half' | 'fifth', Turn>>): BenchLine[] {
-  const { p50, p99, p999 } = half.load.latencyMs;
-  const at = ({ load: { ratePerS } }: Turn, part: string) => `latency at ${part} of that load (${Math.round(ratePerS)}/s)`;
+/** A disk that writes back for 0.1 s spoils the turn that it falls into: the median of the turns has its part of that, and the highest tells it. */
+function latencyLines({ half, fifth }: Readonly<Record<'half' | 'fifth', readonly Turn[]>>): BenchLine[] {
+  const of = (turns: readonly Turn[], percentile: 'p50' | 'p99' | 'p999') => medianOf(turns.map(({ load: { latencyMs } }) => latencyMs[percentile]));
+  const at = ([turn]: readonly Turn[], part: string) => `latency at ${part} of that load (${Math.round(turn!.load.ratePerS)}/s)`;
+  const p50 = of(half, 'p50');
   return [
-    { name: `${at(half, 'half')}: p50`, figure: p50, unit: 'ms', target: {} },
-    { name: `${at(half, 'half')}: p99`, figure: p99, unit: 'ms', peer: { name: 'its p50', figure: p50 }, target: { ratioAtMost: 8, atMost: 15 } },
-    { name: `${at(half, 'half')}: p99.9`, figure: p999, unit: 'ms', target: {} },
-    { name: `${at(fifth, 'a fifth')}: p99`, figure: fifth.load.latencyMs.p99, unit: 'ms', target: { atMost: 6 } },
+    { name: `${at(half, 'half')}: p50`, ...p50, unit: 'ms', target: {} },
+    { name: `${at(half, 'half')}: p99`, ...of(half, 'p99'), unit: 'ms', peer: { name: 'its p50', figure: p50.figure }, target: { ratioAtMost: 8, atMost: 15 } },
+    { name: `${at(half, 'half')}: p99.9`, ...of(half, 'p999'), unit: 'ms', target: {} },
+    { name: `${at(fifth, 'a fifth')}: p99`, ...of(fifth, 'p99'), unit: 'ms', target: { atMost: 6 } },
   ];
 }
 

@@ -1,4 +1,4 @@
-/** The service of a build in a process of its own, in a new directory, on a Postgres that counts statements. */
+/** The service of a build in a process of its own, in a new directory, on a Postgres that counts statements and has been used. */
 import { appendFile, chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from '../../../stack/embedded-postgres.js';
 import { startService, type ServiceProcess } from '../../support/service-process.js';
 import type { Build } from './revision.js';
 import { openMeter, type Usage } from './usage.js';
+import { useWal } from './used-wal.js';
 
 export interface MeasuredService extends ServiceProcess {
   /** Of its Postgres. */
@@ -41,6 +42,7 @@ export async function startMeasured({ dist }: Build, { environment, nodeArgs = [
     const kill = (): void => { service.child.kill('SIGKILL'); };
     process.once('exit', kill);
     const { url, pid } = await runningPostgres(join(database, 'cluster'));
+    await useWal(url);
     const meter = await openMeter({ url, postmaster: pid, service: service.child.pid! });
     return {
       ...service,
