@@ -39,7 +39,8 @@ export const TOGETHER: readonly Kind[] = ['kafka'];
 /** The files that take longest begin before the other ones, so that no process works on when the others have nothing left. */
 export const FIRST: readonly string[] = [
   'sim/simulation.slow.test.ts', 'quick/quick-hours.chain.test.ts', 'system/embedded-postgres.services.test.ts', 'audit/audit.chain.test.ts',
-  'query/stream-histories.services.test.ts', 'settlement/restart.chain.test.ts', 'client/relay.chain.test.ts',
+  'query/stream-histories.services.test.ts', 'settlement/restart.chain.test.ts', 'client/relay.chain.test.ts', 'system/demo.chain.test.ts',
+  'system/roles.crash.test.ts', 'system/service.crash.test.ts', 'client/life.crash.test.ts', 'system/quick.crash.test.ts', 'system/rolling-restart.crash.test.ts',
 ];
 
 /** Kinds that run where they are named, as `.ci/long` does. */
