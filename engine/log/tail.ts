@@ -3,7 +3,7 @@
  * wait for more. When the window has the next record of a follower, the follower gets it from memory; otherwise it
  * reads the store. What is known of a stream also tells when the store lacks records that it had.
  */
-import { createBell } from '../waiting.js';
+import { createBell, type Bell } from '../waiting.js';
 import { BrokenSequence, LogUnavailable, RecordsLost, type LogRecord, type NewRecord, type Stream } from './log.js';
 
 const WINDOW_RECORDS = 10_000;
@@ -64,40 +64,13 @@ export function createTail({ stream, length: initialLength, pollMs, failure }: T
     const follower = { next: from };
     followers.add(follower);
     try {
-      yield* batches(follower, AbortSignal.any([ended, failure.signal]), read);
+      yield* batches({
+        follower, read, signal: AbortSignal.any([ended, failure.signal]), stream, window, bell, known, seen, pollMs, checks: () => checks,
+      });
     } finally {
       followers.delete(follower);
     }
     if (!ended.aborted) failure.signal.throwIfAborted();
-  }
-
-  async function* batches(follower: Follower, signal: AbortSignal, read: ReadPage): AsyncGenerator<readonly LogRecord[]> {
-    let previous: string | undefined;
-    let checked = -1;
-    while (!signal.aborted) {
-      const { next } = follower;
-      const rungBefore = bell.rung();
-      let batch = window.from(next);
-      if (batch.length === 0 && (known.length() > next || checked !== checks)) {
-        checked = checks;
-        const page = await read(next, previous);
-        const overlap = next > 0 ? 1 : 0;
-        seen(next - overlap, page);
-        if (overlap > 0) previous ??= page[0]?.id;
-        batch = page.slice(overlap);
-        if (batch.length === 0 && bell.rung() !== rungBefore) continue;
-      }
-      const [oldest] = batch;
-      if (oldest === undefined) {
-        if (await bell.wait(signal, pollMs) === 'timeout') checked = -1;
-        continue;
-      }
-      if (oldest.position !== next) throw new BrokenSequence(stream, next, oldest.position);
-      follower.next += batch.length;
-      previous = batch.at(-1)?.id;
-      // The consumer may have left during the read.
-      if (!signal.aborted) yield batch;
-    }
   }
 
   return {
@@ -128,6 +101,48 @@ export function createTail({ stream, length: initialLength, pollMs, failure }: T
 interface Follower {
   /** The position of its next record. */
   next: number;
+}
+
+interface Following extends Pick<TailOptions, 'stream' | 'pollMs'>, Pick<Tail, 'seen'> {
+  readonly follower: Follower;
+  readonly read: ReadPage;
+  readonly signal: AbortSignal;
+  readonly window: ReturnType<typeof createWindow>;
+  readonly bell: Bell;
+  readonly known: Known;
+  /** How often followers were told to read the store. */
+  readonly checks: () => number;
+}
+
+async function* batches({
+  follower, read, signal, stream, window, bell, known, seen, pollMs, checks,
+}: Following): AsyncGenerator<readonly LogRecord[]> {
+  let previous: string | undefined;
+  let checked = -1;
+  while (!signal.aborted) {
+    const { next } = follower;
+    const rungBefore = bell.rung();
+    let batch = window.from(next);
+    if (batch.length === 0 && (known.length() > next || checked !== checks())) {
+      checked = checks();
+      const page = await read(next, previous);
+      const overlap = next > 0 ? 1 : 0;
+      seen(next - overlap, page);
+      if (overlap > 0) previous ??= page[0]?.id;
+      batch = page.slice(overlap);
+      if (batch.length === 0 && bell.rung() !== rungBefore) continue;
+    }
+    const [oldest] = batch;
+    if (oldest === undefined) {
+      if (await bell.wait(signal, pollMs) === 'timeout') checked = -1;
+      continue;
+    }
+    if (oldest.position !== next) throw new BrokenSequence(stream, next, oldest.position);
+    follower.next += batch.length;
+    previous = batch.at(-1)?.id;
+    // The consumer may have left during the read.
+    if (!signal.aborted) yield batch;
+  }
 }
 
 /**

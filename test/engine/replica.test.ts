@@ -9,7 +9,6 @@ import { encodeCommand, encodeOutcome, recordId } from '../../engine/run/new-rec
 import { decodeOutcome } from '../../engine/records/codec.js';
 import { createDigestTrail } from '../../engine/run/checker.js';
 import { createEngine } from '../../engine/run/engine.js';
-import { fittingRecords } from '../../engine/log/appender.js';
 import { LogUnavailable, type Log, type NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { startReplica, type Replica, type ReplicaOptions } from '../../engine/run/replica.js';
@@ -227,21 +226,6 @@ describe('replica', () => {
     engine.replica.onStep(({ position }) => { steps.push(position); });
     await rejects(engine.replica.done, /at position 9 the log has digest/);
     deepEqual(steps, Array.from({ length: 10 }, (_, i) => i));
-  });
-
-  it('tells the outcomes of the newest append from memory, however large it is', async () => {
-    const { records } = history(8, 3_000);
-    const log = createMemoryLog();
-    const api = await startPlain(log);
-    const [before, largest] = [records.slice(0, 500), records.slice(500, 500 + fittingRecords(records.slice(500)))];
-    for (const append of [before, largest]) {
-      await log.append('commands', append);
-      const first = append === before ? 0 : 500;
-      await api.replica.outcomeOf(first + append.length - 1);
-      for (const [i, { id }] of append.entries()) ok((await api.replica.outcomeOf(first + i, id)).at > 0);
-    }
-    ok(largest.length > 500);
-    await api.stop();
   });
 
   it('an outcome that is neither recent nor recorded cannot be told for now', async () => {

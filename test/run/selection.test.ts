@@ -14,7 +14,8 @@ const FILES = [
 
 const chosen = (wanted: string) => selectTests(FILES, wanted).map(({ batches }) => batches.map(({ name, files }) => [name, ...files.map((together) => together.join(' '))]));
 
-const ALONE = ['system/all.crash.test.ts', 'system/roles.crash.test.ts'].map((file) => [file, file]);
+/** The roles' file takes long, and begins first. */
+const ALONE = ['system/roles.crash.test.ts', 'system/all.crash.test.ts'].map((file) => [file, file]);
 
 describe('the choice of tests', () => {
   it('is all but those of other nodes, stores and languages: first what takes long, and then the crashes', () => {
