@@ -18,6 +18,17 @@ export const ALWAYS = {
   'npm start, npm run demo': '.ci/smoke',
 };
 
+/**
+ * Instead of these where nothing but documents has changed since all of them passed: every test without needs, which hold documents to the code,
+ * and the others that read one. A document is text that no program reads.
+ */
+export const DOCUMENTS = {
+  command: 'TESTS=unit,contracts/gas,kafka/acls,system/trader-pages npm test',
+  are: (file) => /\.md$|^docs\/pictures\/|^docs\/performance-run\.txt$/.test(file),
+};
+/** The name of the record that all of ALWAYS has passed. */
+export const ALL_BUT_DOCUMENTS = 'all but documents';
+
 const TOOLCHAIN = ['package.json', 'package-lock.json', 'tsconfig.json'];
 const BUILD = [...TOOLCHAIN, 'tools/run.mjs', 'tools/bundle.mjs'];
 const STACKS = ['service/process/', 'stack/', 'projections/thread/', '.ci/serving'];

@@ -1,4 +1,4 @@
-// The record of the last pass of each long part: a digest of the files that the part covers, in .ci/passed/.
+// The record of the last pass of each long part, and of all that a push runs: a digest of the files that it covers, in .ci/passed/.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,17 +8,20 @@ import { URL, fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const fileOf = (name, root) => join(root, '.ci', 'passed', name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'));
 
-/** Of the files' paths and contents. Throws Error where a path covers no file: the table would leave out what it means to cover. */
+/**
+ * Of the files' paths and contents. `covers` are paths, or a function that says of a file's path whether it is covered. Throws Error where a path
+ * covers no file: the table would leave out what it means to cover.
+ */
 export function digestOf(covers, root = ROOT) {
   const digest = createHash('sha256');
   // Files that git does not know yet are covered too.
-  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' }).split('\0');
-  const covered = new Set();
-  for (const path of covers) {
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' }).split('\0')
+    .filter((file) => file !== '' && !file.startsWith('.ci/passed/'));
+  const covered = new Set(typeof covers === 'function' ? files.filter(covers) : covers.flatMap((path) => {
     const found = files.filter((file) => path.endsWith('/') ? file.startsWith(path) : file === path);
     if (found.length === 0) throw new Error(`${path} covers no file: correct .ci/parts.mjs`);
-    for (const file of found) covered.add(file);
-  }
+    return found;
+  }));
   for (const file of [...covered].sort()) {
     const content = readFileSync(join(root, file));
     digest.update(`${file}\n${content.length}\n`).update(content);

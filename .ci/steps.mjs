@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import console from 'node:console';
 import process from 'node:process';
-import { ALWAYS, FIRST, LONG } from './parts.mjs';
+import { ALL_BUT_DOCUMENTS, ALWAYS, DOCUMENTS, FIRST, LONG } from './parts.mjs';
 import { digestOf, hasPassed, notePass } from './passes.mjs';
 
 /** Characters of a failed step's output that are shown again at the end: a CI system may keep no more than that. */
@@ -44,6 +44,20 @@ async function runPart(name) {
   return result;
 }
 
+/** All that a push runs; what documents need where nothing else has changed since that passed. */
+async function runAlways() {
+  const covers = (file) => !DOCUMENTS.are(file);
+  if (!process.env.CI_LONG && hasPassed(ALL_BUT_DOCUMENTS, covers)) {
+    const { command } = DOCUMENTS;
+    return [await run('documents: all else has passed on these very files (.ci/passed/)', command)];
+  }
+  const digest = digestOf(covers);
+  const results = [];
+  for (const [name, command] of Object.entries(ALWAYS)) results.push(await run(name, command));
+  if (results.every(({ ok }) => ok)) notePass(ALL_BUT_DOCUMENTS, digest);
+  return results;
+}
+
 function finish(results, left = []) {
   for (const { name, end } of results.filter(({ ok }) => !ok)) console.log(`\n== The end of what failed, ${name}:\n${end}`);
   console.log('\n== How long it took:');
@@ -62,7 +76,7 @@ if (mode === 'run') {
     results.push(await run(name, command));
     if (!results.at(-1).ok) finish(results);
   }
-  for (const [name, command] of Object.entries(ALWAYS)) results.push(await run(name, command));
+  results.push(...await runAlways());
   const left = Object.keys(LONG).filter((name) => !process.env.CI_LONG && hasPassed(name, LONG[name].covers));
   for (const name of Object.keys(LONG)) if (!left.includes(name)) results.push(await runPart(name));
   finish(results, left);

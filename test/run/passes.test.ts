@@ -1,13 +1,16 @@
-/** A long part of CI is left out only where it has passed on the very files that it covers. */
+/** What CI runs is left out only where it has passed on the very files that it covers. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { selectTests } from './selection.js';
+
+type Covers = readonly string[] | ((file: string) => boolean);
 
 interface Passes {
-  digestOf(covers: readonly string[], root?: string): string;
-  hasPassed(name: string, covers: readonly string[], root: string): boolean;
+  digestOf(covers: Covers, root?: string): string;
+  hasPassed(name: string, covers: Covers, root: string): boolean;
   notePass(name: string, digest: string, root: string): void;
 }
 
@@ -63,6 +66,17 @@ describe('the record of CI\'s long parts', () => {
     assert.equal(hasPassed(), false);
   });
 
+  it('covers by a function what no table names, but never the records themselves', () => {
+    const noDocuments = (file: string) => !file.endsWith('.md');
+    const have = () => passes.hasPassed(PART, noDocuments, root);
+    passes.notePass(PART, passes.digestOf(noDocuments, root), root);
+    writeFileSync(join(root, 'other.md'), 'y');
+    writeFileSync(join(root, 'new.md'), 'z');
+    assert.equal(have(), true);
+    writeFileSync(join(root, 'new.ts'), '');
+    assert.equal(have(), false);
+  });
+
   it('refuses a path that covers nothing', () => {
     assert.throws(() => passes.digestOf(['src/', 'gone/'], root), /^Error: gone\/ covers no file: correct \.ci\/parts\.mjs$/);
   });
@@ -71,5 +85,17 @@ describe('the record of CI\'s long parts', () => {
     const { LONG } = await import(new URL('parts.mjs', SCRIPTS).href) as { LONG: Readonly<Record<string, { covers: readonly string[] }>> };
     assert.ok(Object.keys(LONG).length >= 6);
     for (const { covers } of Object.values(LONG)) passes.digestOf(covers);
+  });
+
+  it('runs for documents each test that reads one', async () => {
+    const { DOCUMENTS: { command } } = await import(new URL('parts.mjs', SCRIPTS).href) as { DOCUMENTS: { command: string } };
+    const [, words = ''] = /^TESTS=(\S+) npm test$/.exec(command) ?? [];
+    const tests = new URL('../../../test/', import.meta.url);
+    const usual = readdirSync(tests, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.test.ts'));
+    const run = selectTests(usual, words).flatMap(({ batches }) => batches.flatMap(({ files }) => files.flat()));
+    const reading = selectTests(usual, '').flatMap(({ batches }) => batches.flatMap(({ files }) => files.flat()))
+      .filter((file) => /\.md['`]/.test(readFileSync(new URL(file, tests), 'utf8')));
+    assert.ok(reading.length > 10);
+    assert.deepEqual(reading.filter((file) => !run.includes(file)), []);
   });
 });
