@@ -17,11 +17,12 @@ export function digestOf(covers, root = ROOT) {
   // Files that git does not know yet are covered too.
   const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' }).split('\0')
     .filter((file) => file !== '' && !file.startsWith('.ci/passed/'));
-  const covered = new Set(typeof covers === 'function' ? files.filter(covers) : covers.flatMap((path) => {
+  const filesAt = (path) => {
     const found = files.filter((file) => path.endsWith('/') ? file.startsWith(path) : file === path);
     if (found.length === 0) throw new Error(`${path} covers no file: correct .ci/parts.mjs`);
     return found;
-  }));
+  };
+  const covered = new Set(typeof covers === 'function' ? files.filter(covers) : covers.flatMap(filesAt));
   for (const file of [...covered].sort()) {
     const content = readFileSync(join(root, file));
     digest.update(`${file}\n${content.length}\n`).update(content);
