@@ -154,6 +154,8 @@ describe('page: reading', function () {
       }),
       price(60_000, startTime * 1_000), price(60_125, Date.now()),
     );
+    // Another handle of the log has recorded it: the exchange hears of it a moment later.
+    await until('the quick market', async () => (await fetch(`${origin()}/api/v1/markets/${marketId}`)).ok);
     await exchange.place(alice, { marketId, side: SELL, outcome: YES, price: 550_000, size: 3_000_000 });
     const { page, faults, close } = await openWatched(browser, origin());
     // Without a chain nobody makes quick markets, which is what the configuration says.
