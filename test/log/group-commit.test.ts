@@ -80,6 +80,17 @@ describe('group commit', () => {
     assert.deepEqual(await memory.read('commands', 0, 100), placed(0, records));
   });
 
+  it('tells each its own position where several that belong together share an append', async () => {
+    const { commit, sizes, end, untilSent } = setUp({});
+    const records = newRecords(8);
+    const groups = [records.slice(0, 1), records.slice(1, 5), records.slice(5, 7), records.slice(7)];
+    const positions = groups.map((group) => commit.appendAll(group));
+    await untilSent();
+    await end();
+    assert.deepEqual(sizes, [8]);
+    assert.deepEqual(await Promise.all(positions), [0, 1, 5, 7]);
+  });
+
   it('refuses records that belong together when not all of them fit into the queue, and withdraws them together', async () => {
     const { commit, sizes, end, untilSent } = setUp({ maxQueued: 4 });
     const sent = commit.append(newRecords(1)[0]!);
