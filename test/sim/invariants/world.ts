@@ -42,6 +42,8 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
   };
   const history = watchHistory(parts, broken);
   const acknowledged = new Map<string, number>();
+  /** Answered as accepted in a batch, which gives no positions. */
+  const inBatches = new Set<string>();
   const tries = new Map<string, { order: SignedOrder; perhaps: boolean }>();
   const late = new Set<string>();
   const checkOutbox = outboxCheck(parts, broken);
@@ -69,7 +71,7 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
       if (order?.status !== 'cancelled') broken('a cancelled order is not filled', `the cancel of ${hash} was answered, and the order is ${order?.status}`);
       else history.cancelledByClients.add(order.orderNumber);
     }),
-    ...requestWatch(history, acknowledged, broken),
+    ...requestWatch({ history, acknowledged, inBatches, broken }),
     answered: guarded((request: SignedRelay, answer: Relayed) => {
       history.look();
       history.relays.look();
@@ -88,7 +90,7 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
     lookAtEnd() {
       for (const [hash, position] of acknowledged) checkAcknowledged(hash, position);
       for (const { order: { hash }, perhaps } of tries.values()) {
-        if (!perhaps && !acknowledged.has(hash) && history.view.order(hash) !== undefined) broken('a refused order is not written', `${hash} is in the history`);
+        if (!perhaps && !acknowledged.has(hash) && !inBatches.has(hash) && history.view.order(hash) !== undefined) broken('a refused order is not written', `${hash} is in the history`);
       }
       for (const hash of late) if (history.accepted.has(hash)) broken('a late order is never accepted', `${hash} was told to be too late, and was accepted`);
       history.relays.lookAtEnd();
@@ -98,13 +100,14 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
 }
 
 /** What clients hear of requests about several orders. */
-function requestWatch(
-  history: HistoryWatch, acknowledged: ReadonlyMap<string, number>, broken: Broken,
-): Pick<RequestWatch, 'acceptedInBatch' | 'acknowledgedOf' | 'allCancelled'> {
+function requestWatch({ history, acknowledged, inBatches, broken }: {
+  history: HistoryWatch; acknowledged: ReadonlyMap<string, number>; inBatches: Set<string>; broken: Broken;
+}): Pick<RequestWatch, 'acceptedInBatch' | 'acknowledgedOf' | 'allCancelled'> {
   return {
     acceptedInBatch: guarded(({ hash }: SignedOrder) => {
       history.look();
       if (!history.accepted.has(hash)) broken('no acknowledged order is lost', `${hash} of a batch was acknowledged, and is not in the history`);
+      inBatches.add(hash);
     }),
     acknowledgedOf({ trader, marketId }) {
       return [...acknowledged].flatMap(([hash, number]) => {
