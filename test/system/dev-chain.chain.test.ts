@@ -249,8 +249,10 @@ describe('development chain', () => {
 
     async function otherChain(): Promise<void> {
       rmSync(state());
-      const anvil = await startAnvil({ chainId: 31_337, args: ['--dump-state', state()] });
+      const anvil = await startAnvil({ chainId: 31_337, args: ['--dump-state', state(), '--state-interval', '1'] });
       await rpcTo(anvil.url)('evm_mine', []);
+      // It answers before it knows what to do at its end.
+      await until('it writes its state', () => existsSync(state()));
       await anvil.stop();
     }
 
