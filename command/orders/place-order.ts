@@ -56,8 +56,9 @@ export interface PlaceOrderParts {
  */
 export type PlaceOrderHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Reply>;
 
-export function createPlaceOrder(placing: OrderPlacing): PlaceOrderHandler {
-  return async (body, signal) => placing(parseJsonObject(body), { signal });
+/** `recover`: as of PlacingOptions. */
+export function createPlaceOrder(placing: OrderPlacing, recover?: PlacingOptions['recover']): PlaceOrderHandler {
+  return async (body, signal) => placing(parseJsonObject(body), { signal, recover });
 }
 
 /** How an order is placed: what is absent is as for a request of its own. */
@@ -67,7 +68,7 @@ export interface PlacingOptions {
   readonly submit?: Submit<PlaceOrder>;
   /** Orders that come before it may change its book: only the engine can tell then whether it would match. */
   readonly followsOthers?: boolean;
-  /** Recovers the signer, perhaps later. */
+  /** Recovers the signer, perhaps later; absent: the main thread does, at once. */
   readonly recover?: RecoveryThread['recover'] | undefined;
   /** Called when the order begins to wait for another request with its nonce, and when it has waited. */
   readonly waits?: () => void;

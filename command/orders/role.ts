@@ -28,6 +28,7 @@ import { createOrderFinder, type FindRecordedOrder } from './order-finder.js';
 import { createOrderPlacing, createPlaceOrder, type PlaceOrderHandler } from './place-order.js';
 import { createPlaceOrders } from './place-orders.js';
 import { unlessHalted, type PlannedHalt } from './planned-halts.js';
+import { recoveryByLoad } from './recovery-by-load.js';
 import { createReduceOrder } from './reduce-order.js';
 import { queueState, recoveryState } from './role-state.js';
 import { createTradingStatus } from './trading-status.js';
@@ -51,8 +52,10 @@ export interface ApiPorts {
   /** The signing domains of orders by chain id. */
   readonly domains: ReadonlyMap<number, PreparedDomain>;
   readonly recovery: SignerRecovery;
-  /** For the signers of batches; absent: `recovery` recovers them, too. */
+  /** For the signers of batches, and of orders that queue; absent: `recovery` recovers them, too. */
   readonly recoveryThread?: RecoveryThread;
+  /** How many cores there are for the process. Absent: as the system says. */
+  readonly cores?: number;
   readonly clock: Pick<Clock, 'now'>;
   /** Throws RequestError while no such command may be stamped or written. */
   readonly admit: Admit;
@@ -110,8 +113,9 @@ export const api: Role<ApiPorts, ServingRole> = {
       placing, submitAll, recover: recoveryThread?.recover, counted: (result) => { metrics.order(result); }, failed: ports.failed,
     });
     const syncPosition = createPositionSync({ view, reads, chains, submit, now, watch: ports.watch });
+    const recover = recoveryByLoad({ recovery, thread: recoveryThread, queued: commits.queued, cores: ports.cores });
     const orders = countedOrders(metrics, {
-      placeOrder: admitted(admitOrders, 'order', createPlaceOrder(placing)), cancelOrder: admitted(admit, 'other', cancelOrder),
+      placeOrder: admitted(admitOrders, 'order', createPlaceOrder(placing, recover)), cancelOrder: admitted(admit, 'other', cancelOrder),
     });
     return {
       routes: [

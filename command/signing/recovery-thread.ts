@@ -6,11 +6,13 @@ import type { Recovery, SignerRecovery } from './recover.js';
 
 export interface RecoveryThread {
   /**
-   * As SignerRecovery.recover, for a signature of 65 bytes. What comes in one turn of the event loop is sent together,
-   * and answered in its order: all of it later, or all of it at once, by the calling thread, while the thread starts,
-   * when it has failed, and when MOST_WAITING signatures wait for it.
+   * As SignerRecovery.recover, for a signature of 65 bytes. What comes in one turn of the event loop, from however many
+   * requests, is sent together, and answered in its order: later, or at once, by the calling thread, while the thread
+   * starts, when it has failed, and when MOST_WAITING signatures wait for it.
    */
   recover(digest: Uint8Array, signature: Uint8Array): Recovery | Promise<Recovery>;
+  /** How many signatures the thread has been given, or is about to be given, and has not answered. */
+  waiting(): number;
   /** Ends the thread. The calling thread recovers what still waits, and all that comes later. */
   stop(): Promise<void>;
 }
@@ -26,7 +28,7 @@ interface Waiting {
 
 const PROGRAM = new URL('./recovery-worker.js', import.meta.url);
 
-/** The thread begins with the first signature: many processes never get a batch. */
+/** The thread begins with the first signature: many processes never get a batch, or a queue. */
 export function createRecoveryThread({ recover }: SignerRecovery, report: Report, program = PROGRAM): RecoveryThread {
   let worker: Worker | undefined;
   let isReady = false;
@@ -42,7 +44,7 @@ export function createRecoveryThread({ recover }: SignerRecovery, report: Report
       else answer(message);
     });
     started.once('error', (error) => {
-      report('warn', `the thread that recovers the signers of batches has failed (${errorText(error)}): the main thread recovers them until the next start`);
+      report('warn', `the thread that recovers signers has failed (${errorText(error)}): the main thread recovers them until the next start`);
     });
     started.once('exit', ended);
     return started;
@@ -70,7 +72,6 @@ export function createRecoveryThread({ recover }: SignerRecovery, report: Report
     }
     worker?.postMessage(bytes);
     sent.push(gathered);
-    waiting += gathered.length;
     gathered = [];
   }
 
@@ -78,9 +79,11 @@ export function createRecoveryThread({ recover }: SignerRecovery, report: Report
     recover(digest, signature) {
       if (!isStopped) worker ??= start();
       if (!isReady || waiting >= MOST_WAITING) return recover(digest, signature);
-      if (gathered.length === 0) queueMicrotask(send);
+      if (gathered.length === 0) setImmediate(send);
+      waiting += 1;
       return new Promise((resolve) => { gathered.push({ digest, signature, resolve }); });
     },
+    waiting: () => waiting,
     async stop() {
       isStopped = true;
       await worker?.terminate();

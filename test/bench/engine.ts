@@ -43,17 +43,16 @@ function order(n: number, at: number, side: 0 | 1, price: number, size: string):
 }
 
 /** A seeded mix like the book's: 50 % adds, 30 % crossing orders, 20 % cancels of resting ones; as recorded bytes. */
-export function mix(count: number): Buffer[] {
+export function* mixed(count: number): Generator<Buffer> {
   let seed = 7;
   const random = (): number => { seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0; return seed / 2 ** 32; };
   const recent: { hash: string; market: string }[] = [];
-  const data: Buffer[] = [];
   for (let n = 0; n < count; n++) {
     const at = T0 + n;
     const dice = random();
     if (dice < 0.2 && recent.length > 100) {
       const { hash, market } = recent.splice(Math.floor(random() * recent.length), 1)[0]!;
-      data.push(encodeCommand(newCommand('CancelOrder', { at, orderHash: hash, marketId: market })));
+      yield encodeCommand(newCommand('CancelOrder', { at, orderHash: hash, marketId: market }));
       continue;
     }
     const side = random() < 0.5 ? 0 : 1;
@@ -63,10 +62,11 @@ export function mix(count: number): Buffer[] {
     const command = order(n, at, side, price, String(1_000_000 + Math.floor(random() * 1e9)));
     if (!crossing && command.kind === 'PlaceOrder') recent.push({ hash: command.orderHash, market: command.marketId });
     if (recent.length > 5_000) recent.shift();
-    data.push(encodeCommand(command));
+    yield encodeCommand(command);
   }
-  return data;
 }
+
+export const mix = (count: number): Buffer[] => [...mixed(count)];
 
 /** Pairs that fill each other entirely and settle at once: after them nothing rests. */
 function* passing(count: number, fillOf: () => number): Generator<Buffer> {

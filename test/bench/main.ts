@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: every performance claim as a line, each a ratio to a floor or a peer of the same run. `--compare REVISION` measures that revision
- * and the working tree in turns. Exits non-zero on a miss, and where the working tree is slower.
+ * and the working tree in turns. `--records N`: how many records `restart` has. Exits non-zero on a miss, and where the working tree is slower.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   projections: () => onDatabase(projectionsBench),
   reads: () => onDatabase((url) => readsBench(url)),
   lists: () => onDatabase(listsBench),
-  restart: () => onDatabase(restartBench),
+  restart: () => onDatabase((url) => restartBench(url, records === undefined ? undefined : Number(records))),
   growth: () => onDatabase(growthBench),
   prices: () => onDatabase(pricesBench),
   roles: rolesBench,
@@ -57,8 +57,8 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   waiting: () => onDatabase(waitingBench),
 };
 
-const { values: { compare: revision, update }, positionals: asked } = parseArgs({
-  allowPositionals: true, options: { compare: { type: 'string' }, update: { type: 'boolean', default: false } },
+const { values: { compare: revision, update, records }, positionals: asked } = parseArgs({
+  allowPositionals: true, options: { compare: { type: 'string' }, update: { type: 'boolean', default: false }, records: { type: 'string' } },
 });
 const unknown = asked.filter((name) => !(name in suites));
 if (unknown.length > 0) throw new Error(`no benchmark is called ${unknown.join(', ')}; there are ${Object.keys(suites).join(', ')}`);

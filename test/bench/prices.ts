@@ -17,8 +17,9 @@ export async function pricesBench(url: string): Promise<BenchLine[]> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
   const log = await openLog(url);
   try {
+    const history = [...priceHistory(SECONDS)];
     const perPrice = await logBytesOf(url, () => (
-      fill(log, { commands: [...priceHistory(SECONDS)], directory, afterSnapshot: AFTER_SNAPSHOT }))) / (2 * SECONDS);
+      fill(log, { commands: history, snapshotAt: history.length - AFTER_SNAPSHOT, directory }))) / (2 * SECONDS);
     const records = await log.length('commands');
     const fromSnapshotS = await restartS(log, directory);
     const replayS = await restartS(log, undefined);

@@ -1,4 +1,4 @@
-/** The thread that recovers the signers of batches: the same answers as the calling thread's, whatever becomes of the thread. */
+/** The thread that recovers signers: the same answers as the calling thread's, whatever becomes of the thread. */
 import assert from 'node:assert/strict';
 import { SigningKey, getBytes, id } from 'ethers';
 import { createSignerRecovery, type SignerRecovery } from '../../command/signing/recover.js';
@@ -30,14 +30,17 @@ describe('the thread that recovers signers', () => {
   it('answers in order, as the calling thread would', async () => {
     await until('the thread takes signatures', () => takes(thread));
     const given = [signature, badV, noPoint, signature.with(64, signature[64] === 27 ? 28 : 27), signature];
-    const answered = await Promise.all(given.map((each) => thread.recover(digest, each)));
+    const before = thread.waiting();
+    const answers = given.map((each) => thread.recover(digest, each));
+    assert.equal(thread.waiting(), before + given.length);
+    const answered = await Promise.all(answers);
+    assert.equal(thread.waiting(), 0);
     assert.deepEqual(answered, given.map((each) => recovery.recover(digest, each)));
     assert.deepEqual(answered.map(({ ok }) => ok), [true, false, false, true, true]);
   });
 
   it('is spared what is more than a thousand, until it has caught up', async () => {
     const first = Array.from({ length: 1_000 }, () => thread.recover(digest, badV));
-    await Promise.resolve();
     assert.deepEqual(thread.recover(digest, signature), recovery.recover(digest, signature));
     assert.deepEqual(new Set((await Promise.all(first)).map(({ ok }) => ok)), new Set([false]));
     assert.equal(takes(thread), true);
@@ -59,7 +62,7 @@ describe('the thread that recovers signers', () => {
     await until('it has failed', () => reports.length > 0);
     assert.deepEqual(await Promise.all([failing.recover(digest, signature)]), [recovery.recover(digest, signature)]);
     await until('it takes no signatures any more', () => !takes(failing));
-    assert.deepEqual(reports, ['warn: the thread that recovers the signers of batches has failed (broken): the main thread recovers them until the next start']);
+    assert.deepEqual(reports, ['warn: the thread that recovers signers has failed (broken): the main thread recovers them until the next start']);
     await failing.stop();
   });
 });

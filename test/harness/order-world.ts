@@ -15,7 +15,8 @@ import { placeOrder } from '../../command/orders/place-order.js';
 import { placeOrders } from '../../command/orders/place-orders.js';
 import { reduceOrder } from '../../command/orders/reduce-order.js';
 import { api, type ApiPorts } from '../../command/orders/role.js';
-import { createSignerRecovery } from '../../command/signing/recover.js';
+import { createSignerRecovery, type SignerRecovery } from '../../command/signing/recover.js';
+import type { RecoveryThread } from '../../command/signing/recovery-thread.js';
 import {
   cancelTypes, createKeccak256, orderTypes, prepareDomain, requestTypes, type OrderDomain, type PermitFields,
 } from '../../command/signing/typed-data.js';
@@ -62,8 +63,11 @@ interface OrderWorldParts {
   readonly appends: number[];
   /** Commands that are in the log, and that the replica does not have before somebody waits for them. */
   readonly behind: Command[];
-  /** What happens between an endpoint's last look and its command. */
+  /** What an append waits for, and what happens before its commands are decided. */
+  appending: Promise<void>;
   beforeSubmit: () => void;
+  /** How many signatures the thread has recovered, where there is one. */
+  recoveredLater: number;
   /** The digest of permits, and the check of balances; absent at first, as without a chain. */
   permitDigest: ((permit: PermitFields) => Uint8Array) | undefined;
   exposure: Exposure | undefined;
@@ -77,14 +81,17 @@ interface OrderWorldOptions {
   readonly maxOpenOrders?: number;
   /** Present: the signers of batches are recovered in a later turn of the event loop, as by a thread. */
   readonly recoversLater?: boolean;
+  /** With more than two the signers of single orders that queue are, too. */
+  readonly cores?: number;
 }
 
 export async function orderWorld(options: OrderWorldOptions = {}) {
   const engine = createEngine();
   const [commands, outcomes]: [Command[], CommandOutcome[]] = [[], []];
   const world: OrderWorldParts = {
-    engine, commands, outcomes, clock: { atMs: START_MS }, readModel: new Map(), appends: [], behind: [], beforeSubmit: () => undefined,
-    permitDigest: undefined, exposure: undefined, originalOutcome: (position) => Promise.resolve(outcomes[position]!),
+    engine, commands, outcomes, clock: { atMs: START_MS }, readModel: new Map(), appends: [], behind: [],
+    appending: Promise.resolve(), beforeSubmit: () => undefined, recoveredLater: 0, permitDigest: undefined, exposure: undefined,
+    originalOutcome: (position) => Promise.resolve(outcomes[position]!),
     run(next) {
       const { outcome } = engine.step(encodeCommand(next));
       commands.push(next);
@@ -105,7 +112,7 @@ export async function orderWorld(options: OrderWorldOptions = {}) {
 
 /** The log and the replica are the world's engine; the chain's node is asked nothing. */
 async function portsOf(
-  world: OrderWorldParts, { minSize: minOrderSize = 1, maxOpenOrders = 5_000, recoversLater = false }: OrderWorldOptions,
+  world: OrderWorldParts, { minSize: minOrderSize = 1, maxOpenOrders = 5_000, recoversLater = false, cores = 2 }: OrderWorldOptions,
 ): Promise<Omit<ApiPorts, 'cancelAuth'>> {
   const { engine, outcomes, behind } = world;
   const { chainId } = domain;
@@ -128,7 +135,7 @@ async function portsOf(
     log: {
       ...createMemoryLog(), length: () => Promise.resolve(outcomes.length + behind.length),
       async append(_, records) {
-        await Promise.resolve();
+        await world.appending;
         world.beforeSubmit();
         world.appends.push(records.length);
         for (const { data } of records) world.run(decodeCommand(data));
@@ -139,8 +146,23 @@ async function portsOf(
     reads: { ...QUIET.reads, order: (hash) => Promise.resolve(world.readModel.get(hash)) },
     chains: new Map([[chainId, { ...access, begin: () => Promise.resolve(), permitDigest: () => world.permitDigest }]]),
     exposures: { get: () => world.exposure }, watch: () => assert.fail('nobody watches the chain'),
-    domains: new Map([[chainId, prepareDomain(keccak256, domain)]]), recovery,
-    ...recoversLater && { recoveryThread: { recover: (...signed) => setImmediate(recovery.recover(...signed)), stop: () => Promise.resolve() } },
+    domains: new Map([[chainId, prepareDomain(keccak256, domain)]]), recovery, cores,
+    ...recoversLater && { recoveryThread: threadOf(world, recovery) },
+  };
+}
+
+/** Answers in a later turn, as a thread does. */
+function threadOf(world: OrderWorldParts, { recover }: SignerRecovery): RecoveryThread {
+  let waiting = 0;
+  return {
+    waiting: () => waiting, stop: () => Promise.resolve(),
+    async recover(...signed) {
+      waiting += 1;
+      await setImmediate();
+      waiting -= 1;
+      world.recoveredLater += 1;
+      return recover(...signed);
+    },
   };
 }
 

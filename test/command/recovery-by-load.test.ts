@@ -1,0 +1,68 @@
+/** Where the signers of single orders are recovered, and that it makes no difference to what they are answered. */
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { recoveryByLoad } from '../../command/orders/recovery-by-load.js';
+import type { RecoveryThread } from '../../command/signing/recovery-thread.js';
+import type { SignerRecovery } from '../../command/signing/recover.js';
+import { anOrder, bodyOf, orderWorld, refused, signOrder, signedBody, type OrderWorld } from '../harness/order-world.js';
+
+const bytes = new Uint8Array();
+const by = (signer: string) => ({ ok: true, signer }) as const;
+
+describe('the signer of a single order', () => {
+  const load = { queued: 0, waiting: 0 };
+  const recovery: SignerRecovery = { backend: 'native', recover: () => by('the main thread') };
+  const thread: RecoveryThread = { recover: () => Promise.resolve(by('the thread')), waiting: () => load.waiting, stop: () => Promise.resolve() };
+  const on = (cores: number) => recoveryByLoad({ recovery, thread, queued: () => load.queued, cores });
+
+  it('is recovered by the main thread, but by the thread while orders queue', async () => {
+    const recover = on(3)!;
+    for (const [queued, waiting, where] of [
+      [0, 0, 'the main thread'], [7, 0, 'the main thread'], [8, 0, 'the thread'], [0, 1, 'the thread'], [500, 90, 'the thread'], [0, 0, 'the main thread'],
+    ] as const) {
+      Object.assign(load, { queued, waiting });
+      assert.deepEqual(await recover(bytes, bytes), by(where), `${queued} in the queue, ${waiting} before it in the thread`);
+    }
+  });
+
+  it('is recovered by the main thread alone where no core is free, and where there is no thread', () => {
+    assert.equal(on(1), undefined);
+    assert.equal(on(2), undefined);
+    assert.equal(recoveryByLoad({ recovery, thread: undefined, queued: () => 100, cores: 8 }), undefined);
+  });
+});
+
+describe('orders that queue', () => {
+  /** An order whose append takes long, ten that wait for it, and more; then all answers, and the nonces of the commands in the order of the log. */
+  async function queue(world: OrderWorld) {
+    let write: () => void = () => undefined;
+    world.appending = new Promise((resolve) => { write = resolve; });
+    const written = world.commands.length;
+    const place = async (nonces: readonly number[]) => {
+      const bodies = await Promise.all(nonces.map((nonce) => signedBody({ nonce, size: 10 })));
+      const answers = bodies.map((body) => world.place(body));
+      // In the first turn what came together becomes an append, where there is none.
+      await setImmediate();
+      await setImmediate();
+      return answers;
+    };
+    const first = [...await place([0]), ...await place([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])];
+    const wrong = world.place(bodyOf({ order: anOrder({ nonce: 11 }), signature: await signOrder(anOrder({ nonce: 12 })) }));
+    const refusing = refused(wrong, 'invalid_signature', ['/signature']);
+    const next = await place([13, 14, 15]);
+    const twice = await place([13]);
+    write();
+    const answers = await Promise.all([...first, ...next, ...twice]);
+    const { extra, fields } = await refusing;
+    const nonces = world.commands.slice(written).map((command) => command.kind === 'PlaceOrder' && Number(command.nonce));
+    return { answers, refusal: { extra, fields }, nonces };
+  }
+
+  it('are answered and written as they come, whichever thread recovers their signers', async () => {
+    const [atOnce, later] = [await orderWorld({ recoversLater: true, cores: 2 }), await orderWorld({ recoversLater: true, cores: 4 })];
+    const [here, there] = [await queue(atOnce), await queue(later)];
+    assert.deepEqual(there, here);
+    assert.deepEqual(here.nonces, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15]);
+    assert.deepEqual([atOnce.recoveredLater, later.recoveredLater], [0, 5]);
+  });
+});
