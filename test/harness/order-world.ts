@@ -81,7 +81,7 @@ interface OrderWorldOptions {
   readonly maxOpenOrders?: number;
   /** Present: the signers of batches are recovered in a later turn of the event loop, as by a thread. */
   readonly recoversLater?: boolean;
-  /** With more than two the signers of single orders that queue are, too. */
+  /** With more than one the signers of single orders that queue are, too. */
   readonly cores?: number;
 }
 
@@ -112,7 +112,7 @@ export async function orderWorld(options: OrderWorldOptions = {}) {
 
 /** The log and the replica are the world's engine; the chain's node is asked nothing. */
 async function portsOf(
-  world: OrderWorldParts, { minSize: minOrderSize = 1, maxOpenOrders = 5_000, recoversLater = false, cores = 2 }: OrderWorldOptions,
+  world: OrderWorldParts, { minSize: minOrderSize = 1, maxOpenOrders = 5_000, recoversLater = false, cores = 1 }: OrderWorldOptions,
 ): Promise<Omit<ApiPorts, 'cancelAuth'>> {
   const { engine, outcomes, behind } = world;
   const { chainId } = domain;
