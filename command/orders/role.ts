@@ -1,4 +1,5 @@
 /** The api role: takes orders and cancels, and sets positions to the balances on a chain. Answers from the replica of its process. */
+import { availableParallelism } from 'node:os';
 import { createGroupCommit } from '../../engine/log/group-commit.js';
 import type { Log } from '../../engine/log/log.js';
 import { RequestError } from '../../engine/records/errors.js';
@@ -28,7 +29,6 @@ import { createOrderFinder, type FindRecordedOrder } from './order-finder.js';
 import { createOrderPlacing, createPlaceOrder, type PlaceOrderHandler } from './place-order.js';
 import { createPlaceOrders } from './place-orders.js';
 import { unlessHalted, type PlannedHalt } from './planned-halts.js';
-import { recoveryByLoad } from './recovery-by-load.js';
 import { createReduceOrder } from './reduce-order.js';
 import { queueState, recoveryState } from './role-state.js';
 import { createTradingStatus } from './trading-status.js';
@@ -36,6 +36,8 @@ import { createPositionSync, type PositionReads } from './sync-position.js';
 
 /** A client whose command has no outcome within this time gets `outcome_unknown`. */
 const ANSWER_WITHIN_MS = 10_000;
+/** More orders than a commit carries at half the load wait for the log: then they wait for the main thread. */
+const QUEUE = 8;
 
 export interface ApiPorts {
   readonly log: Log;
@@ -113,7 +115,7 @@ export const api: Role<ApiPorts, ServingRole> = {
       placing, submitAll, recover: recoveryThread?.recover, counted: (result) => { metrics.order(result); }, failed: ports.failed,
     });
     const syncPosition = createPositionSync({ view, reads, chains, submit, now, watch: ports.watch });
-    const recover = recoveryByLoad({ recovery, thread: recoveryThread, queued: commits.queued, cores: ports.cores });
+    const recover = recoveryByLoad(ports, commits.queued);
     const orders = countedOrders(metrics, {
       placeOrder: admitted(admitOrders, 'order', createPlaceOrder(placing, recover)), cancelOrder: admitted(admit, 'other', cancelOrder),
     });
@@ -143,6 +145,28 @@ export const api: Role<ApiPorts, ServingRole> = {
     };
   },
 };
+
+/**
+ * Where the signer of a single order is recovered: by the main thread, or, while orders queue, by the thread of batches.
+ * Undefined where the main thread always recovers: on a single core, of which the other thread would take its time.
+ */
+export function recoveryByLoad(
+  { recovery, recoveryThread: thread, cores = availableParallelism() }: Pick<ApiPorts, 'recovery' | 'recoveryThread' | 'cores'>, queued: () => number,
+): RecoveryThread['recover'] | undefined {
+  if (thread === undefined || cores < 2) return undefined;
+  let waiting = 0;
+  return (digest, signature) => {
+    // What comes after an order that waits for the thread waits, too: it would be placed before it.
+    if (queued() < QUEUE && waiting === 0) return recovery.recover(digest, signature);
+    const recovered = thread.recover(digest, signature);
+    if (!(recovered instanceof Promise)) return recovered;
+    waiting += 1;
+    return recovered.then((found) => {
+      waiting -= 1;
+      return found;
+    });
+  };
+}
 
 interface OrderHandlers {
   readonly placeOrder: PlaceOrderHandler;

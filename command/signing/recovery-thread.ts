@@ -11,8 +11,6 @@ export interface RecoveryThread {
    * starts, when it has failed, and when MOST_WAITING signatures wait for it.
    */
   recover(digest: Uint8Array, signature: Uint8Array): Recovery | Promise<Recovery>;
-  /** How many signatures the thread has been given, or is about to be given, and has not answered. */
-  waiting(): number;
   /** Ends the thread. The calling thread recovers what still waits, and all that comes later. */
   stop(): Promise<void>;
 }
@@ -83,7 +81,6 @@ export function createRecoveryThread({ recover }: SignerRecovery, report: Report
       waiting += 1;
       return new Promise((resolve) => { gathered.push({ digest, signature, resolve }); });
     },
-    waiting: () => waiting,
     async stop() {
       isStopped = true;
       await worker?.terminate();

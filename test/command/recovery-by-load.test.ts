@@ -1,7 +1,7 @@
 /** Where the signers of single orders are recovered, and that it makes no difference to what they are answered. */
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
-import { recoveryByLoad } from '../../command/orders/recovery-by-load.js';
+import { recoveryByLoad } from '../../command/orders/role.js';
 import type { RecoveryThread } from '../../command/signing/recovery-thread.js';
 import type { SignerRecovery } from '../../command/signing/recover.js';
 import { anOrder, bodyOf, orderWorld, refused, signOrder, signedBody, type OrderWorld } from '../harness/order-world.js';
@@ -10,24 +10,43 @@ const bytes = new Uint8Array();
 const by = (signer: string) => ({ ok: true, signer }) as const;
 
 describe('the signer of a single order', () => {
-  const load = { queued: 0, waiting: 0 };
+  let queued = 0;
+  const answers: (() => void)[] = [];
   const recovery: SignerRecovery = { backend: 'native', recover: () => by('the main thread') };
-  const thread: RecoveryThread = { recover: () => Promise.resolve(by('the thread')), waiting: () => load.waiting, stop: () => Promise.resolve() };
-  const on = (cores: number) => recoveryByLoad({ recovery, thread, queued: () => load.queued, cores });
+  const thread: RecoveryThread = {
+    recover: () => new Promise((resolve) => { answers.push(() => { resolve(by('the thread')); }); }), stop: () => Promise.resolve(),
+  };
+  const on = (cores: number) => recoveryByLoad({ recovery, recoveryThread: thread, cores }, () => queued);
 
-  it('is recovered by the main thread, but by the thread while orders queue', async () => {
+  it('is recovered by the main thread, but by the thread while orders queue, and while one before it waits for the thread', async () => {
     const recover = on(2)!;
-    for (const [queued, waiting, where] of [
-      [0, 0, 'the main thread'], [7, 0, 'the main thread'], [8, 0, 'the thread'], [0, 1, 'the thread'], [500, 90, 'the thread'], [0, 0, 'the main thread'],
-    ] as const) {
-      Object.assign(load, { queued, waiting });
-      assert.deepEqual(await recover(bytes, bytes), by(where), `${queued} in the queue, ${waiting} before it in the thread`);
-    }
+    const recoveredWith = (length: number) => {
+      queued = length;
+      return recover(bytes, bytes);
+    };
+    assert.deepEqual([recoveredWith(0), recoveredWith(7)], [by('the main thread'), by('the main thread')]);
+    const waiting = [recoveredWith(8), recoveredWith(0), recoveredWith(500)];
+    assert.equal(answers.length, 3);
+    for (const answer of answers.splice(0, 2)) answer();
+    assert.deepEqual(await Promise.all(waiting.slice(0, 2)), [by('the thread'), by('the thread')]);
+    waiting.push(recoveredWith(0));
+    for (const answer of answers) answer();
+    assert.deepEqual(await Promise.all(waiting), Array(4).fill(by('the thread')));
+    assert.deepEqual(recoveredWith(0), by('the main thread'));
+  });
+
+  it('is recovered at once where the thread does not take it, and then keeps nobody waiting', () => {
+    const failed = { ...thread, recover: () => by('the main thread, for the thread') };
+    const recover = recoveryByLoad({ recovery, recoveryThread: failed, cores: 2 }, () => queued)!;
+    queued = 8;
+    assert.deepEqual(recover(bytes, bytes), by('the main thread, for the thread'));
+    queued = 7;
+    assert.deepEqual(recover(bytes, bytes), by('the main thread'));
   });
 
   it('is recovered by the main thread alone on a single core, and where there is no thread', () => {
     assert.equal(on(1), undefined);
-    assert.equal(recoveryByLoad({ recovery, thread: undefined, queued: () => 100, cores: 8 }), undefined);
+    assert.equal(recoveryByLoad({ recovery, cores: 8 }, () => 100), undefined);
   });
 });
 

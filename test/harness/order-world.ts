@@ -153,13 +153,10 @@ async function portsOf(
 
 /** Answers in a later turn, as a thread does. */
 function threadOf(world: OrderWorldParts, { recover }: SignerRecovery): RecoveryThread {
-  let waiting = 0;
   return {
-    waiting: () => waiting, stop: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
     async recover(...signed) {
-      waiting += 1;
       await setImmediate();
-      waiting -= 1;
       world.recoveredLater += 1;
       return recover(...signed);
     },
