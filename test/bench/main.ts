@@ -46,7 +46,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   projections: () => onDatabase(projectionsBench),
   reads: () => onDatabase((url) => readsBench(url)),
   lists: () => onDatabase(listsBench),
-  restart: () => onDatabase((url) => restartBench(url, records === undefined ? undefined : Number(records))),
+  restart: () => onDatabase((url) => restartBench(url, records === undefined ? undefined : countOf(records))),
   growth: () => onDatabase(growthBench),
   prices: () => onDatabase(pricesBench),
   roles: rolesBench,
@@ -72,6 +72,12 @@ if (revision === undefined) {
   for (const name of asked.length > 0 ? asked : Object.keys(WORKLOADS)) {
     if (!await compare(name, revision, (line) => { process.stdout.write(`${line}\n`); })) process.exitCode = 1;
   }
+}
+
+function countOf(text: string): number {
+  const count = Number(text);
+  if (!Number.isSafeInteger(count) || count < 1) throw new Error(`--records is ${text}: expected a whole number, such as 10000000`);
+  return count;
 }
 
 function print(suite: string, { name, figure, spread, unit, peer, target }: BenchLine): void {
